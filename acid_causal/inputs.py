@@ -1,0 +1,218 @@
+"""What users bring: tables and questions are validated here, once, and trusted afterwards."""
+
+import operator
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float
+from numpy.typing import NDArray
+
+from acid_causal.errors import InputError, InputTypeError, unknown
+
+Array = NDArray[np.float64]
+Columns = tuple[int, ...]
+Question = tuple[int, int, Columns]
+
+MISSING = ("raise", "drop")
+MIN_SAMPLES = 4
+
+
+@dataclass(frozen=True)
+class Table:
+    """A validated table; `values` is our own copy.
+
+    Attributes:
+        values: finite numbers, or NaN where a value is missing.
+        columns: names of the columns.
+        absent: where values are missing; None if nowhere.
+    """
+
+    values: Float[Array, "n d"]
+    columns: tuple[str, ...]
+    absent: Bool[NDArray[np.bool_], "n d"] | None
+
+
+def read_table(data: Any, *, missing: str = "raise", name: str = "data") -> Table:
+    """Reads an array or a pandas DataFrame of shape (n, d).
+
+    Args:
+        data: real numbers, booleans or integers, one column a variable.
+        missing: "raise" refuses NaN; "drop" lets each test leave out its incomplete rows.
+        name: what messages call the table.
+
+    Raises:
+        InputTypeError: columns that are not real numbers.
+        InputError: another number of axes, fewer than 4 rows, no column, infinities, or NaN with
+            `missing="raise"`.
+        OptionError: another value of `missing`.
+    """
+    if missing not in MISSING:
+        raise unknown("value of missing:", missing, MISSING)
+    columns, values = _numbers(data, name)
+    n, d = values.shape
+    if n < MIN_SAMPLES or d < 1:
+        raise InputError(
+            f"{name} has {n} rows and {d} columns; a test needs at least {MIN_SAMPLES} rows and "
+            "one column (one row a sample, one column a variable)"
+        )
+    _refuse(np.isinf(values), columns, name, "infinite values", "Remove or replace them.")
+    absent = np.isnan(values)
+    if missing == "raise":
+        advice = 'Impute them, or pass missing="drop" to leave out the rows that a test lacks.'
+        _refuse(absent, columns, name, "missing values (NaN)", advice)
+    return Table(values, columns, absent if absent.any() else None)
+
+
+def join_tables(x: Any, y: Any, z: Any, *, missing: str) -> tuple[Table, tuple[Columns, ...]]:
+    """Reads X, Y and Z of one test into one table.
+
+    Args:
+        x: array or DataFrame (n,) or (n, d_x).
+        y: (n,) or (n, d_y).
+        z: (n,) or (n, d_z); None or no column for an empty conditioning set.
+        missing: see `read_table`.
+
+    Returns:
+        The table, and the columns of X, of Y and of Z.
+
+    Raises:
+        InputError, InputTypeError, OptionError: see `read_table`; different numbers of rows.
+    """
+    tables = [
+        read_table(_as_columns(part), missing=missing, name=name)
+        for name, part in (("x", x), ("y", y), ("z", z))
+        if not (name == "z" and _is_empty(part))
+    ]
+    lengths = [len(table.values) for table in tables]
+    if len(set(lengths)) > 1:
+        shown = ", ".join(f"{name} has {n}" for name, n in zip("xyz", lengths, strict=False))
+        raise InputError(f"x, y and z must have the same number of rows; {shown}")
+    names = [
+        f"{name}[{column}]"
+        for name, table in zip("xyz", tables, strict=False)
+        for column in table.columns
+    ]
+    values = np.hstack([table.values for table in tables])
+    absent = np.isnan(values)
+    ends = list(np.cumsum([table.values.shape[1] for table in tables]))
+    ends += [ends[-1]] * (3 - len(ends))
+    groups = tuple(tuple(range(a, b)) for a, b in zip([0, *ends[:-1]], ends, strict=True))
+    return Table(values, tuple(names), absent if absent.any() else None), groups
+
+
+def _as_columns(part: Any) -> Any:
+    """Reads one variable as a table of one column."""
+    if hasattr(part, "to_frame"):  # a pandas Series
+        return part.to_frame()
+    array = part if hasattr(part, "iloc") else np.asarray(part)
+    return array[:, None] if array.ndim == 1 else array
+
+
+def _is_empty(part: Any) -> bool:
+    return part is None or (np.ndim(part) == 2 and np.shape(part)[1] == 0)
+
+
+def normalise_question(i: Any, j: Any, cond: Any, d: int) -> Question:
+    """Turns column indices of any integer type into a question in canonical form.
+
+    Args:
+        i: column of X.
+        j: column of Y; the answer does not depend on which of the two comes first.
+        cond: columns of Z: any iterable of integers, in any order, with repeats; None for none.
+        d: number of columns.
+
+    Returns:
+        The smaller of i and j, the larger, and the sorted distinct columns of Z.
+
+    Raises:
+        InputTypeError: an index is not an integer.
+        InputError: out of range, i equals j, or one of them is in cond.
+    """
+    x, y = _index(i, d), _index(j, d)
+    if cond is None:
+        cond = ()
+    elif not isinstance(cond, Iterable) or isinstance(cond, str | bytes):
+        raise InputTypeError(f"the conditioning set must be a sequence of columns, not {cond!r}")
+    z = tuple(sorted({_index(k, d) for k in cond}))
+    if x == y:
+        raise InputError(f"a variable cannot be tested against itself (column {x})")
+    if x in z or y in z:
+        both = [k for k in (x, y) if k in z]
+        raise InputError(f"column {both[0]} is tested and conditioned on at once; S = {z}")
+    return min(x, y), max(x, y), z
+
+
+def _index(value: Any, d: int) -> int:
+    if isinstance(value, bool | np.bool_):
+        raise InputTypeError(f"a column index must be an integer, not {value!r}")
+    try:
+        index = operator.index(value)
+    except TypeError as error:
+        raise InputTypeError(f"a column index must be an integer, not {value!r}") from error
+    if not 0 <= index < d:
+        raise InputError(f"column {index} is out of range: the table has columns 0 to {d - 1}")
+    return index
+
+
+def _numbers(data: Any, name: str) -> tuple[tuple[str, ...], Float[Array, "n d"]]:
+    """Copies data to float64 column by column, and names the columns that are not numbers."""
+    if hasattr(data, "columns") and hasattr(data, "iloc"):  # a pandas DataFrame
+        columns = tuple(str(c) for c in data.columns)
+        parts = [data.iloc[:, k] for k in range(len(columns))]
+        n = len(data)
+    else:
+        array = np.asarray(data)
+        if array.ndim != 2:
+            raise InputError(
+                f"{name} must have shape (n, d), samples by variables, not {array.shape}"
+            )
+        columns = tuple(f"X{k + 1}" for k in range(array.shape[1]))
+        parts = [array[:, k] for k in range(array.shape[1])]
+        n = array.shape[0]
+    values = np.empty((n, len(columns)), dtype=np.float64)
+    refused = []
+    for k, part in enumerate(parts):
+        number = _as_float(part)
+        if number is None:
+            refused.append(f"{columns[k]!r} ({part.dtype})")
+        else:
+            values[:, k] = number
+    if refused:
+        raise InputTypeError(
+            f"{name} has columns that are not real numbers: {_listed(refused)}. "
+            "Encode or leave out these columns."
+        )
+    return columns, values
+
+
+def _as_float(column: Any) -> Float[Array, " n"] | None:
+    """Converts one column, or returns None if that would be a guess."""
+    if hasattr(column, "to_numpy"):
+        kind = getattr(column.dtype, "kind", "O")
+        if kind in "biuf":
+            return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+        column = column.to_numpy()
+    if column.dtype.kind in "biuf":
+        with np.errstate(over="ignore"):
+            return column.astype(np.float64)
+    return None
+
+
+def _refuse(
+    bad: Bool[NDArray[np.bool_], "n d"],
+    columns: Sequence[str],
+    name: str,
+    what: str,
+    advice: str,
+) -> None:
+    counts = bad.sum(axis=0)
+    if counts.any():
+        shown = [f"{columns[k]!r}: {counts[k]}" for k in np.flatnonzero(counts)]
+        raise InputError(f"{name} has {what} in {_listed(shown)}. {advice}")
+
+
+def _listed(items: Sequence[str], most: int = 10) -> str:
+    more = f" and {len(items) - most} more" if len(items) > most else ""
+    return ", ".join(items[:most]) + more

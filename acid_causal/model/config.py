@@ -1,0 +1,49 @@
+"""The architecture of a model, as a recipe writes it and a weights file keeps it."""
+
+from dataclasses import dataclass
+
+from acid_causal.errors import OptionError
+
+HEADS = ("cross-covariance", "paper")
+TRANSFORMS = ("rank-normal", "standardise")
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """Sizes and choices of the model.
+
+    Attributes:
+        e: width of a token.
+        layers: encoder layers.
+        attention_heads: heads of each attention block.
+        dropout: chance of dropping a unit in attention blocks, in training.
+        residual_channels: embed an entry together with its regression residuals given Z.
+        smoother_rank: most basis functions of a kernel smoother.
+        sample_attention: attention over samples (SoS) in each layer.
+        head: "cross-covariance" (studentised, residualised) or "paper" (squared dot products).
+        head_count: interdependence heads, h.
+        head_width: features of a head.
+        transform: what is done to each column first.
+    """
+
+    e: int = 32
+    layers: int = 4
+    attention_heads: int = 4
+    dropout: float = 0.0
+    residual_channels: bool = True
+    smoother_rank: int = 64
+    sample_attention: bool = False
+    head: str = "cross-covariance"
+    head_count: int = 16
+    head_width: int = 4
+    transform: str = "rank-normal"
+
+    def __post_init__(self) -> None:
+        if self.e % self.attention_heads:
+            raise OptionError(
+                f"e = {self.e} must be a multiple of attention_heads = {self.attention_heads}"
+            )
+        if self.head not in HEADS:
+            raise OptionError(f"head must be one of {HEADS}, not {self.head!r}")
+        if self.transform not in TRANSFORMS:
+            raise OptionError(f"transform must be one of {TRANSFORMS}, not {self.transform!r}")

@@ -1,0 +1,124 @@
+"""Closed-form regressions on a conditioning set: the transformer need not relearn them.
+
+A smoother is a linear map H that depends on Z alone. Its leave-one-out residual of a target v is
+`(v - Hv) / (1 - diag H)`. Each smoother is kernel ridge regression in a low-rank basis, found by
+pivoted Cholesky, so that it costs `n m^2` once for Z and `n m` for each target. Neither the order of
+rows nor that of Z's columns matters: pivots are chosen by the kernel, not by position.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+# Noise variance relative to the kernel's; each target picks one by its leave-one-out error.
+RIDGES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+# Pivots that explain less than this of a point's kernel variance are left out.
+_NEGLIGIBLE = 1e-4
+
+Kernel = Callable[[Float[Tensor, "batch n d_z"], Float[Tensor, "batch 1 d_z"]], Tensor]
+
+
+@dataclass(frozen=True)
+class Smoother:
+    """One smoother in its eigenbasis: `H = 1/n + U diag(s / (s + ridge)) U^T`.
+
+    Attributes:
+        u: orthonormal columns, orthogonal to the constant; (batch, n, m).
+        shrink: s / (s + ridge) for each of `RIDGES`; (batch, ridges, m).
+        leverage: diag H for each ridge; (batch, ridges, n).
+    """
+
+    u: Float[Tensor, "batch n m"]
+    shrink: Float[Tensor, "batch ridges m"]
+    leverage: Float[Tensor, "batch ridges n"]
+
+    def residuals(
+        self, v: Float[Tensor, "batch n t"]
+    ) -> tuple[Float[Tensor, "batch n t"], Float[Tensor, "batch t"]]:
+        """Computes leave-one-out residuals, each target with its own best ridge.
+
+        Returns:
+            The residuals, and the index of the ridge of each target.
+        """
+        centred = v - v.mean(dim=1, keepdim=True)
+        coefficients = self.u.mT @ centred  # (batch, m, t)
+        fits = self.u[:, None] @ (self.shrink[..., None] * coefficients[:, None])
+        loo = (centred[:, None] - fits) / (1 - self.leverage[..., None])
+        best = loo.square().mean(dim=2).argmin(dim=1)  # (batch, t)
+        index = best[:, None, None, :].expand(-1, -1, v.shape[1], -1)
+        return loo.gather(1, index)[:, 0], best
+
+    def smooth(self, v: Float[Tensor, "batch n t"], ridge: int) -> Float[Tensor, "batch n t"]:
+        """Computes the fit Hv at one ridge for all targets."""
+        mean = v.mean(dim=1, keepdim=True)
+        return mean + self.u @ (self.shrink[:, ridge, :, None] * (self.u.mT @ (v - mean)))
+
+
+def fit_smoothers(z: Float[Tensor, "batch n d_z"], rank: int) -> tuple[Smoother, ...]:
+    """Fits the linear, the additive and the joint smoother to standardised conditioning variables.
+
+    Args:
+        z: conditioning variables, each of about unit variance; d_z at least 1.
+        rank: most basis functions of a kernel smoother.
+    """
+    d_z = z.shape[-1]
+
+    def additive(a: Tensor, b: Tensor) -> Tensor:
+        return torch.exp(-0.5 * (a - b).square()).mean(-1)
+
+    def joint(a: Tensor, b: Tensor) -> Tensor:
+        distance = (a - b).square()
+        return 0.5 * torch.exp(-0.5 * distance).mean(-1) + 0.5 * torch.exp(
+            -0.5 * distance.sum(-1) / (0.5 * d_z + 0.5)
+        )
+
+    linear = _in_eigenbasis(z / math.sqrt(d_z))
+    return (
+        linear,
+        _in_eigenbasis(_pivoted_cholesky(z, additive, rank)),
+        _in_eigenbasis(_pivoted_cholesky(z, joint, rank)),
+    )
+
+
+def _pivoted_cholesky(
+    z: Float[Tensor, "batch n d_z"], kernel: Kernel, rank: int
+) -> Float[Tensor, "batch n m"]:
+    """Approximates a kernel with unit diagonal by `B B^T`, greedily (Harbrecht et al. 2012)."""
+    batch, n, d_z = z.shape
+    rank = min(rank, n)
+    basis = z.new_zeros(batch, n, rank)
+    # All diagonals are equal at first: start from the point nearest to the centre.
+    left = 1.0 - 1e-3 * z.square().mean(-1) / (1 + z.square().mean(-1))
+    residual = torch.ones_like(left)
+    for k in range(rank):
+        largest, pivot = left.max(dim=1)
+        row = pivot[:, None, None]
+        column = kernel(z, z.gather(1, row.expand(-1, 1, d_z)))
+        if k:
+            at_pivot = basis[..., :k].gather(1, row.expand(-1, 1, k))
+            column = column - (basis[..., :k] @ at_pivot.mT)[..., 0]
+        variance = residual.gather(1, pivot[:, None])
+        keep = variance > _NEGLIGIBLE
+        column = torch.where(keep, column / variance.clamp(min=_NEGLIGIBLE).sqrt(), 0.0)
+        basis[..., k] = column
+        residual = (residual - column.square()).clamp(min=0)
+        left = residual
+    return basis
+
+
+def _in_eigenbasis(basis: Float[Tensor, "batch n m"]) -> Smoother:
+    n = basis.shape[1]
+    basis = basis - basis.mean(dim=1, keepdim=True)
+    s, vectors = torch.linalg.eigh(basis.mT @ basis)
+    s = s.clamp(min=0)
+    # Directions that hold nothing but rounding are dropped, not blown up to unit length.
+    keep = s > 1e-5 * s[..., -1:].clamp(min=1e-6)
+    u = (basis @ vectors) * torch.where(keep, s.clamp(min=1e-12).rsqrt(), 0.0)[:, None, :]
+    ridges = torch.tensor(RIDGES, dtype=s.dtype, device=s.device)
+    shrink = s[:, None, :] / (s[:, None, :] + ridges[:, None])
+    leverage = 1 / n + shrink @ u.square().mT
+    return Smoother(u, shrink, leverage.clamp(max=1 - 1e-3))

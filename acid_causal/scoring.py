@@ -1,0 +1,45 @@
+"""Scoring whole batches of the stream: every pair of targets of every dataset."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from acid_causal.model import ACIDModel
+from acid_causal.synthetic import Batch
+
+
+@dataclass(frozen=True)
+class ScoredPairs:
+    """What the network says of the pairs of a batch, and what is true of them.
+
+    Attributes:
+        logit: of dependence.
+        label: 1. where the pair is dependent, else 0.
+        explained_x: share of the first target's variance that Z explains.
+        explained_y: the same of the second.
+    """
+
+    logit: Float[Tensor, " pairs"]
+    label: Float[Tensor, " pairs"]
+    explained_x: Float[Tensor, " pairs"]
+    explained_y: Float[Tensor, " pairs"]
+
+
+def score_pairs(model: ACIDModel, batch: Batch) -> ScoredPairs:
+    """Scores every pair of targets of every dataset; targets are encoded once."""
+    count, t = batch.x.shape[:2]
+    encoding = model.encode_targets(batch.x, model.encode_conditioning(batch.z))
+    i, j = torch.triu_indices(t, t, 1, device=batch.x.device)
+    start = torch.arange(count, device=batch.x.device)[:, None] * t
+    x, y = encoding[(start + i).flatten()], encoding[(start + j).flatten()]
+    label = batch.dependent[:, i, j].flatten().float()
+    return ScoredPairs(model.score(x, y).float(), label, x.explained, y.explained)
+
+
+def transform_batch(batch: Batch, transform: Callable[[Tensor], Tensor]) -> Batch:
+    """Applies to every column what the tester applies to a user's columns."""
+    x = transform(batch.x.flatten(0, 1)).view_as(batch.x)
+    return replace(batch, z=transform(batch.z), x=x)

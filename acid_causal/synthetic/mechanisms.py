@@ -1,0 +1,174 @@
+"""How an effect depends on its causes: each family draws a batch of random functions.
+
+A mechanism maps `(parents: (batch, n, p), strength: (batch, p), generator)` to `(batch, n)`. The
+strength of an absent parent is 0; the result's scale does not matter, it is standardised later.
+"""
+
+import math
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Generator, Tensor
+
+from acid_causal.errors import unknown
+from acid_causal.synthetic.draws import log_uniform, rand, randn
+
+Parents = Float[Tensor, "batch n p"]
+Strength = Float[Tensor, "batch p"]
+Signal = Float[Tensor, "batch n"]
+Mechanism = Callable[[Parents, Strength, Generator], Signal]
+
+_ACTIVATIONS: tuple[Callable[[Tensor], Tensor], ...] = (
+    torch.tanh,
+    torch.relu,
+    lambda u: torch.nn.functional.leaky_relu(u, 0.2),
+    torch.sigmoid,
+    lambda u: torch.exp(-0.5 * u * u),
+)
+
+
+def linear(parents: Parents, strength: Strength, generator: Generator) -> Signal:
+    """A weighted sum."""
+    return _project(parents, strength, generator, 1)[..., 0]
+
+
+def mlp(hidden: int) -> Mechanism:
+    """Makes the family MLP-k: one hidden layer of k units with a random activation."""
+
+    def mechanism(parents: Parents, strength: Strength, generator: Generator) -> Signal:
+        gain = log_uniform(generator, 0.7, 3.0, parents.shape[0], 1, 1)
+        bias = randn(generator, parents.shape[0], 1, hidden)
+        units = _activation(generator)(gain * _project(parents, strength, generator, hidden) + bias)
+        out = randn(generator, parents.shape[0], hidden, 1)
+        return (units @ out)[..., 0]
+
+    return mechanism
+
+
+def mlp_any(parents: Parents, strength: Strength, generator: Generator) -> Signal:
+    """MLP-k with k drawn anew, from nearly linear to rich."""
+    choice = int(torch.randint(0, 5, (), generator=generator, device=generator.device))
+    return mlp((4, 8, 16, 32, 64)[choice])(parents, strength, generator)
+
+
+def additive(parents: Parents, strength: Strength, generator: Generator) -> Signal:
+    """A sum of one-dimensional random functions of the parents."""
+    batch, _, p = parents.shape
+    gain = log_uniform(generator, 0.7, 3.0, batch, 1, p)
+    activation = _activation(generator)
+    total = torch.zeros_like(parents)
+    for _ in range(3):
+        slope, shift = randn(generator, batch, 1, p), randn(generator, batch, 1, p)
+        total = total + randn(generator, batch, 1, p) * activation(gain * slope * parents + shift)
+    return (total * strength[:, None, :]).sum(-1)
+
+
+def polynomial(parents: Parents, strength: Strength, generator: Generator) -> Signal:
+    """A quadratic, with interactions, or a cubic of projections."""
+    u = _project(parents, strength, generator, 3)
+    weight = randn(generator, parents.shape[0], 1, 4)
+    # Odd powers are tamed: a raw cube of a heavy-tailed cause is a few points and nothing else.
+    cube = u[..., 2] ** 3 / (1 + u[..., 2] ** 2)
+    terms = torch.stack([u[..., 0], u[..., 1] ** 2, u[..., 0] * u[..., 1], cube], dim=-1)
+    return (weight * terms).sum(-1)
+
+
+def periodic(parents: Parents, strength: Strength, generator: Generator) -> Signal:
+    """A sine of a projection, half a period to a few over the data, plus a trend."""
+    batch = parents.shape[0]
+    u = _project(parents, strength, generator, 2)
+    frequency = log_uniform(generator, 0.8, 3.0, batch, 1)
+    phase = 2 * math.pi * rand(generator, batch, 1)
+    trend = rand(generator, batch, 1)
+    return torch.sin(frequency * u[..., 0] + phase) + trend * u[..., 1]
+
+
+def multiplicative(parents: Parents, strength: Strength, generator: Generator) -> Signal:
+    """A product of two saturating projections, plus a trend."""
+    u = _project(parents, strength, generator, 3)
+    shift = randn(generator, parents.shape[0], 1)
+    return (torch.tanh(u[..., 0]) + 0.5 * shift) * u[..., 1] + 0.3 * u[..., 2]
+
+
+# ---- families that training never sees: what calibration and generalisation are measured on ----
+
+
+def steps(parents: Parents, strength: Strength, generator: Generator) -> Signal:
+    """A piecewise constant function: a sum of random thresholds, as in a boosted forest of stumps
+    and of two-way interactions of stumps."""
+    batch, _, p = parents.shape
+    total = torch.zeros(parents.shape[:2], device=parents.device)
+    for _ in range(8):
+        cut = 0.8 * randn(generator, batch, 1, p)
+        stump = torch.sign(parents - cut) * strength[:, None, :]
+        pick = torch.softmax(4 * randn(generator, batch, 2, p), dim=-1)
+        pair = torch.einsum("bnp,bkp->bnk", stump, pick)
+        weight = randn(generator, batch, 2)
+        total = total + weight[:, :1] * pair[..., 0] + weight[:, 1:] * pair[..., 0] * pair[..., 1]
+    return total
+
+
+def gaussian_process(parents: Parents, strength: Strength, generator: Generator) -> Signal:
+    """A draw of a Gaussian process with an RBF kernel over all parents (random Fourier features)."""
+    batch, features = parents.shape[0], 128
+    length = log_uniform(generator, 0.6, 2.5, batch, 1, 1)
+    norm = strength.norm(dim=-1).clamp(min=1e-6)[:, None, None]
+    omega = randn(generator, batch, parents.shape[-1], features) * strength[..., None] / norm
+    phase = 2 * math.pi * rand(generator, batch, 1, features)
+    weight = randn(generator, batch, features, 1)
+    return (torch.cos(parents @ omega * math.sqrt(2) / length + phase) @ weight)[..., 0]
+
+
+def switching(parents: Parents, strength: Strength, generator: Generator) -> Signal:
+    """Two linear regimes; which of them holds is decided by a third projection."""
+    u = _project(parents, strength, generator, 3)
+    cut = 0.5 * randn(generator, parents.shape[0], 1)
+    return torch.where(u[..., 0] > cut, u[..., 1], u[..., 2] + 0.5)
+
+
+TRAINING: dict[str, Mechanism] = {
+    "mlp": mlp_any,
+    "linear": linear,
+    "additive": additive,
+    "polynomial": polynomial,
+    "periodic": periodic,
+    "multiplicative": multiplicative,
+}
+HELD_OUT: dict[str, Mechanism] = {
+    "steps": steps,
+    "gp": gaussian_process,
+    "switching": switching,
+}
+MLPS: dict[str, Mechanism] = {f"mlp{k:02d}": mlp(k) for k in (8, 16, 32, 64)}
+
+
+def families(name: str) -> dict[str, Mechanism]:
+    """Returns a group of families, or one family, by name.
+
+    Raises:
+        OptionError: no such name.
+    """
+    groups = {"training": TRAINING, "held-out": HELD_OUT}
+    if name in groups:
+        return groups[name]
+    single = {**TRAINING, **HELD_OUT, **MLPS}
+    if name not in single:
+        raise unknown("family of mechanisms", name, [*groups, *single])
+    return {name: single[name]}
+
+
+# ---- pieces ----------------------------------------------------------------------
+
+
+def _project(parents: Parents, strength: Strength, generator: Generator, k: int) -> Tensor:
+    """Draws k projections of the parents, each of about unit variance: `(batch, n, k)`."""
+    batch, _, p = parents.shape
+    weight = randn(generator, batch, p, k) * strength[..., None]
+    weight = weight / weight.norm(dim=1, keepdim=True).clamp(min=1e-6)
+    return parents @ weight
+
+
+def _activation(generator: Generator) -> Callable[[Tensor], Tensor]:
+    choice = torch.randint(0, len(_ACTIVATIONS), (), generator=generator, device=generator.device)
+    return _ACTIVATIONS[int(choice)]

@@ -1,0 +1,132 @@
+"""An endless stream of labelled batches; batch number k is a pure function of (seed, k)."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Generator, Tensor
+
+from acid_causal.synthetic import mechanisms, structures
+from acid_causal.synthetic.draws import integer, rand, seeded
+from acid_causal.synthetic.sem import Domain, simulate
+from acid_causal.synthetic.structures import Structure
+
+
+@dataclass(frozen=True)
+class StreamConfig:
+    """What the stream draws.
+
+    Attributes:
+        entries: scalars in a batch: batch * n * (d_z + targets * d_x), at most.
+        n: bounds of the number of samples, log-uniform.
+        d_z: bounds of the size of the conditioning set, uniform.
+        targets: bounds of the number of target variables of a conditioning set.
+        six_models: share of batches from the six models of the paper.
+        driven: share of batches whose targets have strong common causes in Z.
+        wide: share of six-model batches with several components in X and in Y.
+        mechanisms: "training", "held-out", or the name of one family of mechanisms.
+        noise_ratio: see `Domain`.
+        heteroscedastic: see `Domain`.
+        max_batch: most datasets in a batch.
+    """
+
+    entries: int = 16_000
+    n: tuple[int, int] = (50, 500)
+    d_z: tuple[int, int] = (0, 10)
+    targets: tuple[int, int] = (4, 8)
+    six_models: float = 0.3
+    driven: float = 0.3
+    wide: float = 0.1
+    mechanisms: str = "training"
+    noise_ratio: tuple[float, float] = (0.1, 3.0)
+    heteroscedastic: float = 0.25
+    max_batch: int = 64
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Datasets of one size, and the label of every pair of targets.
+
+    Attributes:
+        z: conditioning variables.
+        x: targets, each of d_x components.
+        dependent: whether two targets are d-connected given Z.
+        source: "six-models", "driven" or "dags".
+    """
+
+    z: Float[Tensor, "batch n d_z"]
+    x: Float[Tensor, "batch target n d_x"]
+    dependent: Bool[Tensor, "batch target target"]
+    source: str
+
+
+class Stream:
+    """Labelled batches by number, on a device.
+
+    Args:
+        config: what to draw.
+        seed: streams of different seeds share nothing.
+        device: where the batches are made.
+    """
+
+    def __init__(
+        self, config: StreamConfig, seed: int, device: torch.device | str = "cpu"
+    ) -> None:
+        self.config, self.seed, self.device = config, seed, device
+        self.domain = Domain(
+            mechanisms=mechanisms.families(config.mechanisms),
+            noise_ratio=config.noise_ratio,
+            heteroscedastic=config.heteroscedastic,
+        )
+
+    def __getitem__(self, number: int) -> Batch:
+        """Makes batch `number`."""
+        generator = seeded("stream", self.seed, number, device=self.device)
+        return self.draw(generator)
+
+    def draw(self, generator: Generator, *, n: int | None = None, d_z: int | None = None) -> Batch:
+        """Makes a batch of a given or a drawn size."""
+        c = self.config
+        if n is None:
+            low, high = c.n
+            n = round(low * (high / low) ** float(rand(generator, 1)))
+        if d_z is None:
+            d_z = integer(generator, *c.d_z)
+        kind = float(rand(generator, 1))
+        if kind < c.six_models:
+            wide = float(rand(generator, 1)) < c.wide
+            d_x = integer(generator, 2, 3) if wide else 1
+            batch = self._batch_size(n, d_z, 2 * d_x)
+            label = torch.arange(batch, device=generator.device) % 2 == 1
+            structure = structures.six_models(batch, d_z, generator, d_x=d_x, label=label)
+            return self._simulate(structure, n, d_x, "six-models", generator)
+        targets = integer(generator, *c.targets)
+        latents = integer(generator, 0, 4)
+        batch = self._batch_size(n, d_z, targets)
+        sampler = structures.driven if kind < c.six_models + c.driven else structures.random_dags
+        structure = sampler(batch, d_z, targets, latents, generator)
+        return self._simulate(structure, n, 1, sampler.__name__, generator)
+
+    def _batch_size(self, n: int, d_z: int, targets: int) -> int:
+        per_dataset = n * (d_z + targets)
+        return max(2, min(self.config.max_batch, math.ceil(self.config.entries / per_dataset)))
+
+    def _simulate(
+        self, structure: Structure, n: int, d_x: int, source: str, generator: Generator
+    ) -> Batch:
+        values = simulate(structure, n, self.domain, generator)
+        dependent = structure.dependent(generator)
+        batch, count = structure.targets.shape
+        # Sets are d-separated if and only if all of their pairs are.
+        grouped = dependent.view(batch, count // d_x, d_x, count // d_x, d_x)
+        return Batch(
+            z=_columns(values, structure.cond),
+            x=_columns(values, structure.targets).view(batch, n, -1, d_x).transpose(1, 2),
+            dependent=grouped.any(dim=4).any(dim=2),
+            source=source,
+        )
+
+
+def _columns(values: Float[Tensor, "batch n node"], nodes: Tensor) -> Tensor:
+    return values.gather(2, nodes[:, None, :].expand(-1, values.shape[1], -1))

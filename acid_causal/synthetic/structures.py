@@ -1,0 +1,191 @@
+"""Who causes whom, which nodes are asked about, and the label by d-separation.
+
+A structure is a batch of DAGs whose nodes are numbered in a topological order, with a conditioning
+set and some target nodes; every pair of targets is a question. Nodes that are neither are latent.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Generator, Tensor
+
+from acid_causal.synthetic.draws import coin, gumbel, rand, randn
+
+# A path of generic weights never cancels exactly; what is left of a blocked one is rounding.
+_BLOCKED = 1e-9
+
+H0_MODELS = ("x->z->y", "x<-z<-y", "x<-z->y")
+H1_MODELS = ("x->z<-y", "x->z->y, x->y", "x<-z->y, x->y")
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A batch of DAGs with the roles of their nodes.
+
+    Attributes:
+        parents: `parents[b, j, i]` says that i -> j; strictly lower triangular.
+        cond: the nodes of the conditioning set.
+        targets: the nodes whose pairs are asked about.
+    """
+
+    parents: Bool[Tensor, "batch node node"]
+    cond: Int[Tensor, "batch d_z"]
+    targets: Int[Tensor, "batch target"]
+
+    def dependent(self, generator: Generator) -> Bool[Tensor, "batch target target"]:
+        """Says which pairs of targets are d-connected given the conditioning set.
+
+        The label is exact with probability one: under generic linear weights the partial
+        covariance of a pair vanishes if and only if the pair is d-separated (Spirtes, Glymour,
+        Scheines 2000, theorem 3.2).
+        """
+        rows = _linear_sem(self.parents, generator)
+        cond = rows.gather(1, self.cond[..., None].expand(-1, -1, rows.shape[-1]))
+        targets = rows.gather(1, self.targets[..., None].expand(-1, -1, rows.shape[-1]))
+        basis = torch.linalg.qr(cond.mT).Q
+        residual = targets - targets @ basis @ basis.mT
+        residual = residual / residual.norm(dim=-1, keepdim=True)
+        return (residual @ residual.mT).abs() > _BLOCKED
+
+
+def six_models(
+    batch: int, d_z: int, generator: Generator, *, d_x: int = 1, label: Bool[Tensor, " batch"]
+) -> Structure:
+    """Draws from the six data models of the paper's experiments (evaluation.md).
+
+    Independent given Z: two chains and a fork. Dependent: a collider, and a chain and a fork with
+    an edge X -> Y. Every component of X causes (or is caused by) every component of Z, and so on.
+
+    Args:
+        batch: number of datasets.
+        d_z: number of components of Z; with 0 the dependent models are those with an edge.
+        generator: source of randomness; its device is the device of the result.
+        d_x: number of components of X, and of Y.
+        label: which datasets are dependent.
+    """
+    device = generator.device
+    model = torch.randint(0, 3, (batch,), generator=generator, device=device)
+    if d_z == 0:  # an unobserved collider would leave X and Y independent
+        model = model.clamp(min=1)
+    model = torch.where(label, model + 3, model)
+    # Slots in causal order for each model: first the roots, last the sinks.
+    x_first = ("xzy", "yzx", "zxy", "xyz", "xzy", "zxy")
+    size = 2 * d_x + d_z
+    sizes = {"x": d_x, "y": d_x, "z": d_z}
+    edges = (
+        {("x", "z"), ("z", "y")},
+        {("y", "z"), ("z", "x")},
+        {("z", "x"), ("z", "y")},
+        {("x", "z"), ("y", "z")},
+        {("x", "z"), ("z", "y"), ("x", "y")},
+        {("z", "x"), ("z", "y"), ("x", "y")},
+    )
+    parents = torch.zeros(6, size, size, dtype=torch.bool)
+    place = torch.zeros(6, size, dtype=torch.long)  # rows: nodes of X, then Y, then Z
+    for m, order in enumerate(x_first):
+        nodes, start = {}, 0
+        for role in order:
+            nodes[role] = torch.arange(start, start + sizes[role])
+            start += sizes[role]
+        for cause, effect in edges[m]:
+            parents[m, nodes[effect][:, None], nodes[cause][None, :]] = True
+        place[m] = torch.cat([nodes["x"], nodes["y"], nodes["z"]])
+    parents, place = parents.to(device)[model], place.to(device)[model]
+    return Structure(parents, cond=place[:, 2 * d_x :], targets=place[:, : 2 * d_x])
+
+
+def random_dags(
+    batch: int, d_z: int, targets: int, latents: int, generator: Generator
+) -> Structure:
+    """Draws sparse random DAGs, and a conditioning set that often lies near the pair it concerns.
+
+    A focus pair is drawn, half of the time adjacent. Members of the conditioning set and the other
+    targets are drawn by their distance to it, with a preference that ranges from none to strong.
+    """
+    device = generator.device
+    size = d_z + targets + latents
+    degree = 1.0 + 3.0 * rand(generator, batch, 1, 1)
+    # Hubs: some causes have many more children than others, in half of the graphs.
+    hub = torch.exp(randn(generator, batch, 1, size) * coin(generator, 0.5, batch, 1, 1))
+    chance = degree / max(size - 1, 1) * hub / hub.mean(dim=-1, keepdim=True)
+    parents = (rand(generator, batch, size, size) < chance).tril(-1)
+
+    hops = _hops(parents | parents.mT, limit=4)
+    focus = _focus_pair(hops, generator)
+    near = hops.gather(1, focus[..., None].expand(-1, -1, size)).amin(dim=1)
+    pull = 2.0 * coin(generator, 0.7, batch, 1) * rand(generator, batch, 1)
+    rank = -pull * near + gumbel(generator, batch, size)
+    rank = rank.scatter(1, focus, float("-inf"))
+    order = rank.argsort(dim=1, descending=True)
+    cond, others = order[:, :d_z], order[:, d_z : d_z + targets - 2]
+    return Structure(parents, cond=cond, targets=torch.cat([focus, others], dim=1))
+
+
+def driven(batch: int, d_z: int, targets: int, latents: int, generator: Generator) -> Structure:
+    """Draws targets that share strong common causes, all of them in the conditioning set.
+
+    These are the hard nulls of causal discovery: most of X and of Y is explained by Z, and
+    whatever a smoother leaves of it looks like dependence. Few edges run among the targets;
+    latent nodes confound some of them.
+    """
+    size = d_z + latents + targets
+    role = torch.arange(size, device=generator.device)
+    is_z, is_target = role < d_z, role >= d_z + latents
+    dense = 0.3 + 0.7 * rand(generator, batch, 1, 1)
+    sparse = 3.0 * rand(generator, batch, 1, 1) / max(targets + latents - 1, 1)
+    chance = torch.where(
+        is_target[:, None] & is_z[None, :],
+        dense,
+        torch.where(
+            (is_target[:, None] & ~is_z[None, :]) | (is_z[:, None] & is_z[None, :]),
+            sparse,
+            torch.zeros_like(sparse),
+        ),
+    )
+    parents = (rand(generator, batch, size, size) < chance).tril(-1)
+    nodes = role.expand(batch, -1)
+    return Structure(parents, cond=nodes[:, :d_z], targets=nodes[:, d_z + latents :])
+
+
+# ---- pieces ----------------------------------------------------------------------
+
+
+def _linear_sem(
+    parents: Bool[Tensor, "batch node node"], generator: Generator
+) -> Tensor:  # Float64[Tensor, "batch node noise"]
+    """Writes each node of a generic linear model as a unit vector of weights on the noises."""
+    batch, size, _ = parents.shape
+    device = parents.device
+    weight = 0.5 + torch.rand(
+        parents.shape, generator=generator, device=device, dtype=torch.float64
+    )
+    sign = coin(generator, 0.5, *parents.shape).double() * 2 - 1
+    weight = weight * sign * parents
+    rows = torch.zeros(batch, size, size, dtype=torch.float64, device=device)
+    for j in range(size):
+        row = (weight[:, j, None, :j] @ rows[:, :j]).squeeze(1)
+        row[:, j] += 1.0
+        rows[:, j] = row / row.norm(dim=-1, keepdim=True)
+    return rows
+
+
+def _hops(adjacent: Bool[Tensor, "batch node node"], limit: int) -> Tensor:
+    """Counts the edges on the shortest path between nodes, at most `limit`."""
+    step = adjacent.float()
+    reached = torch.eye(step.shape[-1], device=step.device).expand_as(step)
+    hops = torch.where(reached > 0, 0.0, float(limit))
+    for distance in range(1, limit):
+        reached = ((reached @ step + reached) > 0).float()
+        hops = torch.where(reached > 0, hops.clamp(max=distance), hops)
+    return hops
+
+
+def _focus_pair(hops: Tensor, generator: Generator) -> Int[Tensor, "batch 2"]:
+    """Draws a pair of nodes, adjacent ones with a preference in half of the graphs."""
+    batch, size, _ = hops.shape
+    prefer = 4.0 * coin(generator, 0.5, batch, 1, 1)
+    score = prefer * (hops == 1) + gumbel(generator, batch, size, size)
+    score = score.masked_fill(hops == 0, float("-inf"))
+    flat = score.flatten(1).argmax(dim=1)
+    return torch.stack([flat // size, flat % size], dim=1)

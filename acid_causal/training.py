@@ -1,0 +1,274 @@
+"""Training: an endless stream, binary cross-entropy, Adam, and a state that survives anything.
+
+`python -m torch.distributed.run --nproc_per_node=G -m acid_causal.cli train RECIPE.toml` uses G
+devices; each draws its own batches of the stream.
+"""
+
+import json
+import math
+import os
+import time
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+from tqdm import tqdm
+
+from acid_causal.calibration import fit_null
+from acid_causal.checkpoint import TrainedModel, load_model, read_tensors, save_tensors
+from acid_causal.device import resolve_device
+from acid_causal.errors import ModelError, OptionError
+from acid_causal.files import write_atomically
+from acid_causal.model import ACIDModel
+from acid_causal.recipe import Recipe, TrainingConfig
+from acid_causal.scoring import score_pairs, transform_batch
+from acid_causal.synthetic import Batch, Stream
+
+# A class that is rare in a batch counts for at most 1 / (2 * this) of its number more.
+_RAREST = 0.1
+
+
+class PairLoss(nn.Module):
+    """Binary cross-entropy over all pairs of targets of a batch, balanced between the classes."""
+
+    def __init__(self, model: ACIDModel) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, batch: Batch) -> Float[Tensor, ""]:
+        """Computes the loss, in nats; about ln 2 for a model that knows nothing."""
+        scored = score_pairs(self.model, batch)
+        label = scored.label
+        positive = label.mean()
+        weight = torch.where(
+            label > 0, 0.5 / positive.clamp(min=_RAREST), 0.5 / (1 - positive).clamp(min=_RAREST)
+        )
+        return F.binary_cross_entropy_with_logits(scored.logit, label, weight=weight)
+
+
+def learning_rate(config: TrainingConfig, step: int) -> float:
+    """Linear warm-up, then a cosine to a hundredth of the peak."""
+    if step < config.warmup:
+        return config.learning_rate * (step + 1) / config.warmup
+    done = (step - config.warmup) / max(1, config.steps - config.warmup)
+    return config.learning_rate * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * min(done, 1))))
+
+
+def train_model(
+    recipe: Recipe,
+    folder: Path | None = None,
+    *,
+    resume: bool = False,
+    start: str | Path | None = None,
+    device: str = "auto",
+    null_questions: int = 100_000,
+    progress: bool = True,
+) -> Path | None:
+    """Trains a model, fits its null distribution, and writes the weights file.
+
+    Args:
+        recipe: what to train.
+        folder: the run's folder; default runs/NAME.
+        resume: go on from the folder's last checkpoint.
+        start: name or file of a model whose weights to start from.
+        device: "auto", "cpu" or "cuda"; under torchrun each process takes the GPU of its rank.
+        null_questions: H0 questions for the null.
+        progress: show bars.
+
+    Returns:
+        The weights file; None on all processes but the first.
+
+    Raises:
+        ModelError, OptionError: see `Trainer.run` and `load_model`.
+    """
+    folder = Path("runs") / recipe.name if folder is None else Path(folder)
+    rank, world = _rank_and_world()
+    where = resolve_device(f"cuda:{rank % torch.cuda.device_count()}"
+                           if world > 1 and torch.cuda.is_available() else device)
+    begun: dict[str, Any] = {}
+    initial = None
+    if start is not None:
+        parent = load_model(start)
+        initial, begun = parent.network.state_dict(), parent.history
+    network = Trainer(recipe, folder, where, resume, initial).run(progress=progress)
+    if rank > 0:
+        return None
+    null = fit_null(
+        network, recipe.stream, seed=recipe.seed, questions=null_questions, device=where,
+        progress=progress,
+    )  # fmt: skip
+    metrics = read_metrics(folder / "metrics.jsonl")
+    history = {
+        "steps": begun.get("steps", 0) + recipe.training.steps,
+        "hours": round(begun.get("hours", 0) + sum(m["seconds"] for m in metrics) / 3600, 3),
+        "loss": round(sum(m["loss"] for m in metrics[-500:]) / len(metrics[-500:]), 4),
+        "torch": torch.__version__,
+        "device": where.type,
+        "null_questions": null_questions,
+    }
+    path = folder / f"{recipe.name}.safetensors"
+    TrainedModel(network, null, recipe, history).save(path)
+    return path
+
+
+@dataclass
+class Trainer:
+    """A training run in a folder: `state.safetensors` (resumable) and `metrics.jsonl`.
+
+    Attributes:
+        recipe: what to train.
+        folder: where the run lives.
+        device: where it trains.
+        resume: go on from the folder's state, exactly as if never interrupted.
+        start: weights to start from instead of random ones.
+    """
+
+    recipe: Recipe
+    folder: Path
+    device: torch.device
+    resume: bool = False
+    start: dict[str, Tensor] | None = None
+
+    def run(self, *, progress: bool = True) -> ACIDModel:
+        """Trains to the recipe's last step and returns the model.
+
+        Raises:
+            ModelError: `resume` without a state, or with the state of another recipe.
+            OptionError: the folder holds a run already, and `resume` was not asked for.
+        """
+        config = self.recipe.training
+        rank, world = _rank_and_world()
+        torch.manual_seed(self.recipe.seed)
+        model = ACIDModel(self.recipe.model).to(self.device)
+        if self.start is not None:
+            model.load_state_dict(self.start)
+        optimiser = torch.optim.Adam(model.parameters(), lr=config.learning_rate, betas=(0.9, 0.99))
+        step = self._restore(model, optimiser)
+        loss_of: nn.Module = PairLoss(model)
+        if config.compile:
+            loss_of = torch.compile(loss_of, dynamic=True)  # type: ignore[assignment]
+        if world > 1:
+            loss_of = DistributedDataParallel(loss_of)
+        stream = Stream(self.recipe.stream, self.recipe.seed, self.device)
+        bar = tqdm(total=config.steps, initial=step, disable=not progress or rank > 0, unit="step")
+        log = _MetricsLog(self.folder / "metrics.jsonl", step) if rank == 0 else None
+        model.train()
+        smooth: float | None = None
+        while step < config.steps:
+            began = time.perf_counter()
+            # Seeding each step makes dropout, too, a function of (seed, step) alone.
+            torch.manual_seed(self.recipe.seed * 1_000_003 + step)
+            batch = transform_batch(stream[step * world + rank], model.transform)
+            for group in optimiser.param_groups:
+                group["lr"] = learning_rate(config, step)
+            with self._autocast():
+                loss = loss_of(batch)
+            optimiser.zero_grad(set_to_none=True)
+            loss.backward()
+            norm = nn.utils.clip_grad_norm_(model.parameters(), config.clip)
+            if torch.isfinite(norm):
+                optimiser.step()
+            step += 1
+            value = loss.item()
+            smooth = value if smooth is None else 0.99 * smooth + 0.01 * value
+            bar.update()
+            bar.set_postfix(loss=f"{smooth:.3f}", refresh=False)
+            if log is not None:
+                log.write(
+                    step=step, loss=value, source=batch.source, n=batch.z.shape[1],
+                    d_z=batch.z.shape[2], norm=norm.item(), seconds=time.perf_counter() - began,
+                )  # fmt: skip
+                if step % config.checkpoint_every == 0 or step == config.steps:
+                    log.flush()
+                    self._save(model, optimiser, step)
+        bar.close()
+        return model
+
+    def _autocast(self) -> Any:
+        if self.recipe.training.precision == "float32":
+            return nullcontext()
+        return torch.autocast(self.device.type, dtype=torch.bfloat16)
+
+    @property
+    def _state(self) -> Path:
+        return self.folder / "state.safetensors"
+
+    def _save(self, model: ACIDModel, optimiser: torch.optim.Adam, step: int) -> None:
+        tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
+        for name, parameter in model.named_parameters():
+            for key, value in optimiser.state[parameter].items():
+                tensors[f"adam.{key}.{name}"] = value
+        save_tensors(self._state, tensors, {"step": step, "recipe": self.recipe.to_dict()})
+
+    def _restore(self, model: ACIDModel, optimiser: torch.optim.Adam) -> int:
+        """Loads the folder's state and returns its step; 0 for a new run."""
+        if not self.resume:
+            if self._state.exists():
+                raise OptionError(
+                    f"{str(self.folder)!r} holds a training run already; "
+                    "go on with --resume, or choose another folder"
+                )
+            return 0
+        tensors, header = read_tensors(self._state)
+        if Recipe.from_dict(header["recipe"]) != self.recipe:
+            raise ModelError(
+                f"{str(self._state)!r} was made by another recipe; resume with that recipe"
+            )
+        model.load_state_dict(
+            {k.removeprefix("model."): v for k, v in tensors.items() if k.startswith("model.")}
+        )
+        for name, parameter in model.named_parameters():
+            optimiser.state[parameter] = {
+                # Adam keeps its step count on the CPU.
+                key: (value if key == "step" else value.to(self.device))
+                for key in ("step", "exp_avg", "exp_avg_sq")
+                if (value := tensors.get(f"adam.{key}.{name}")) is not None
+            }
+        return int(header["step"])
+
+
+def read_metrics(path: Path) -> list[dict[str, Any]]:
+    """Reads the lines of a run's metrics; one that was cut short at the end is left out."""
+    lines = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            lines.append(json.loads(line))
+        except json.JSONDecodeError:
+            break
+    return lines
+
+
+class _MetricsLog:
+    """Lines of JSON, one a step; a resumed run drops the lines beyond its checkpoint."""
+
+    def __init__(self, path: Path, step: int) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        kept: list[str] = []
+        if step and path.exists():
+            kept = [json.dumps(line) + "\n" for line in read_metrics(path) if line["step"] <= step]
+        write_atomically(path, lambda part: part.write_text("".join(kept), encoding="utf-8"))
+        self._file = path.open("a", encoding="utf-8")
+
+    def write(self, **fields: Any) -> None:
+        """Appends a line; numbers are rounded to 6 digits."""
+        rounded = {k: float(f"{v:.6g}") if isinstance(v, float) else v for k, v in fields.items()}
+        self._file.write(json.dumps(rounded) + "\n")
+
+    def flush(self) -> None:
+        """Hands the lines to the operating system."""
+        self._file.flush()
+
+
+def _rank_and_world() -> tuple[int, int]:
+    """Joins the process group when torchrun started this process."""
+    world = int(os.environ.get("WORLD_SIZE", "1"))
+    if world > 1 and not dist.is_initialized():
+        dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    return (dist.get_rank(), world) if world > 1 else (0, 1)
