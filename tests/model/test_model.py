@@ -1,0 +1,94 @@
+"""The network: cached equals uncached, and the symmetries that a test must have."""
+
+import pytest
+import torch
+
+from acid_causal.model import ACIDModel, ModelConfig
+
+SMALL = {"e": 16, "layers": 2, "attention_heads": 2, "head_count": 4, "smoother_rank": 24}
+FAST = ModelConfig(**SMALL)
+PAPER = ModelConfig(
+    **SMALL, residual_channels=False, sample_attention=True, head="paper", transform="standardise"
+)
+MIXED = ModelConfig(**SMALL, sample_attention=True, residual_channels=False)
+CONFIGS = pytest.mark.parametrize("config", [FAST, PAPER, MIXED], ids=["fast", "paper", "mixed"])
+
+
+def network(config: ModelConfig) -> ACIDModel:
+    torch.manual_seed(0)
+    return ACIDModel(config).eval()
+
+
+def draw(d_x: int, d_y: int, d_z: int, batch: int = 3, n: int = 40, seed: int = 0):
+    generator = torch.Generator().manual_seed(seed)
+    return [torch.randn(batch, n, d, generator=generator) for d in (d_x, d_y, d_z)]
+
+
+@CONFIGS
+@pytest.mark.parametrize("dims", [(1, 1, 0), (1, 1, 1), (1, 1, 4), (2, 3, 2), (3, 1, 0)])
+def test_encode_and_score_equals_forward(config, dims):
+    model = network(config)
+    x, y, z = draw(*dims)
+    with torch.no_grad():
+        conditioning = model.encode_conditioning(z)
+        # Another target rides along, as in a batch of a PC level.
+        along = torch.cat([x[:, None], x[:, None].flip(2)], dim=1)
+        encoded_x = model.encode_targets(along, conditioning)[torch.arange(0, 6, 2)]
+        encoded_y = model.encode_targets(y[:, None], conditioning)
+        cached = model.score(encoded_x, encoded_y)
+        torch.testing.assert_close(cached, model(x, y, z), atol=1e-5, rtol=1e-5)
+
+
+@CONFIGS
+@pytest.mark.parametrize("dims", [(1, 1, 3), (2, 2, 2)])
+def test_symmetries(config, dims):
+    model = network(config)
+    x, y, z = draw(*dims)
+    rows = torch.randperm(x.shape[1], generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        expected = model(x, y, z)
+        for same in (
+            model(y, x, z),
+            model(x[:, rows], y[:, rows], z[:, rows]),
+            model(x, y, z.flip(2)),
+            model(x.flip(2), y, z),
+        ):
+            torch.testing.assert_close(same, expected, atol=1e-4, rtol=1e-4)
+
+
+@CONFIGS
+def test_datasets_of_a_batch_do_not_mix(config):
+    model = network(config)
+    x, y, z = draw(1, 1, 3)
+    with torch.no_grad():
+        alone = torch.cat([model(x[k : k + 1], y[k : k + 1], z[k : k + 1]) for k in range(3)])
+        torch.testing.assert_close(alone, model(x, y, z), atol=1e-5, rtol=1e-5)
+
+
+@CONFIGS
+def test_every_parameter_learns(config):
+    model = network(config).train()
+    x, y, z = draw(2, 2, 3)
+    model(x, y, z).sum().backward()
+    idle = [name for name, p in model.named_parameters() if p.grad is None or not p.grad.any()]
+    assert not idle
+
+
+def test_y_does_not_reach_the_encoding_of_x():
+    model = network(FAST)
+    x, y, z = draw(1, 1, 2)
+    targets = torch.stack([x, y], dim=1)
+    with torch.no_grad():
+        conditioning = model.encode_conditioning(z)
+        first = model.encode_targets(targets, conditioning)[torch.arange(0, 6, 2)]
+        other = model.encode_targets(torch.stack([x, y**2], dim=1), conditioning)
+    torch.testing.assert_close(first.features, other[torch.arange(0, 6, 2)].features)
+
+
+def test_dropout_acts_in_training_only():
+    model = network(ModelConfig(**SMALL, dropout=0.3))
+    x, y, z = draw(1, 1, 2)
+    with torch.no_grad():
+        assert torch.equal(model(x, y, z), model(x, y, z))
+        model.train()
+        assert not torch.equal(model(x, y, z), model(x, y, z))

@@ -1,0 +1,82 @@
+"""Smoothers against the textbook: leave-one-out by leaving out, and kernel ridge by its formula."""
+
+import pytest
+import torch
+
+from acid_causal.model.smoothers import RIDGES, fit_smoothers
+
+
+def data(n: int = 60, d_z: int = 2):
+    generator = torch.Generator().manual_seed(0)
+    z = torch.randn(1, n, d_z, generator=generator)
+    v = torch.sin(2 * z[..., :1]) + 0.3 * torch.randn(1, n, 1, generator=generator)
+    return z, v
+
+
+def additive_kernel(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return torch.exp(-0.5 * (a[:, None] - b[None]).square()).mean(-1)
+
+
+def test_fit_is_kernel_ridge_regression():
+    z, v = data()
+    z, v = z.double(), v.double()
+    smoother = fit_smoothers(z, rank=60)[1]
+    centre = torch.eye(60, dtype=z.dtype) - 1 / 60
+    kernel = centre @ additive_kernel(z[0], z[0]) @ centre
+    centred = v[0] - v[0].mean()
+    for k, ridge in enumerate(RIDGES):
+        expected = v.mean() + kernel @ torch.linalg.solve(
+            kernel + ridge * torch.eye(60, dtype=z.dtype), centred
+        )
+        torch.testing.assert_close(smoother.smooth(v, k)[0], expected, atol=5e-3, rtol=0)
+
+
+def test_residual_is_what_a_fit_without_the_row_leaves():
+    z, v = data()
+    z, v = z.double(), v.double()
+    smoother = fit_smoothers(z, rank=60)[0]  # linear: (K + ridge)^-1 is easy to refit
+    residual, best = smoother.residuals(v)
+    ridge = RIDGES[int(best)]
+    design = z[0] / 2**0.5
+    for row in (0, 7, 33):
+        keep = torch.arange(60) != row
+        # The intercept is not penalised, the slopes are.
+        a = torch.cat([torch.ones(59, 1, dtype=z.dtype), design[keep]], dim=1)
+        penalty = ridge * torch.diag(torch.tensor([0.0, 1.0, 1.0], dtype=z.dtype))
+        beta = torch.linalg.solve(a.T @ a + penalty, a.T @ v[0, keep, 0])
+        predicted = beta[0] + design[row] @ beta[1:]
+        assert abs(v[0, row, 0] - predicted - residual[0, row, 0]) < 2e-3
+
+
+@pytest.mark.parametrize("d_z", [1, 3])
+def test_nonlinear_dependence_is_explained(d_z):
+    z, v = data(n=300, d_z=d_z)
+    linear, additive, joint = (s.residuals(v)[0].var() for s in fit_smoothers(z, rank=48))
+    noise = 0.09
+    assert linear > 2 * noise
+    assert additive < 1.4 * noise
+    assert joint < 1.8 * noise
+
+
+def test_no_row_order_and_no_column_order():
+    z, v = data(n=80, d_z=3)
+    rows = torch.randperm(80, generator=torch.Generator().manual_seed(3))
+    for a, b in zip(fit_smoothers(z, 32), fit_smoothers(z[:, rows].flip(2), 32), strict=True):
+        torch.testing.assert_close(
+            a.residuals(v)[0][:, rows], b.residuals(v[:, rows])[0], atol=1e-3, rtol=0
+        )
+
+
+@pytest.mark.parametrize("kind", ["copies", "constant", "few values"])
+def test_degenerate_conditioning_sets_stay_finite(kind):
+    z, v = data()
+    if kind == "copies":
+        z = torch.cat([z, z, z + 1e-8], dim=2)
+    elif kind == "constant":
+        z = torch.zeros_like(z)
+    else:
+        z = torch.sign(z)
+    for smoother in fit_smoothers(z, 48):
+        residual, _ = smoother.residuals(v)
+        assert residual.isfinite().all()
+        assert residual.abs().max() < 20

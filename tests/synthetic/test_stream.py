@@ -1,0 +1,91 @@
+"""The stream: reproducible by number, labelled, standardised, and disjoint between seeds."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from acid_causal.errors import OptionError
+from acid_causal.synthetic import NULL_STREAMS, Stream, StreamConfig, null_datasets, six_models
+from acid_causal.synthetic.draws import seeded
+from acid_causal.synthetic.mechanisms import HELD_OUT, MLPS, TRAINING
+from acid_causal.synthetic.noise import NOISES
+
+
+def test_batch_is_a_function_of_seed_and_number():
+    a, b = Stream(StreamConfig(), seed=3), Stream(StreamConfig(), seed=3)
+    b[5]  # what was drawn before does not matter
+    assert torch.equal(a[9].x, b[9].x)
+    assert torch.equal(a[9].dependent, b[9].dependent)
+    other = Stream(StreamConfig(), seed=4)[9]
+    assert other.x.shape != a[9].x.shape or not torch.equal(other.x, a[9].x)
+
+
+def test_batches_keep_to_their_bounds():
+    config = StreamConfig(entries=6000, n=(60, 120), d_z=(0, 4), targets=(3, 5))
+    sources = set()
+    for number in range(60):
+        batch = Stream(config, 0)[number]
+        count, t, n, d_x = batch.x.shape
+        assert batch.z.shape[:2] == (count, n)
+        assert 60 <= n <= 120
+        assert 0 <= batch.z.shape[2] <= 4
+        assert batch.dependent.shape == (count, t, t)
+        assert torch.equal(batch.dependent, batch.dependent.transpose(1, 2))
+        assert count == 2 or count * n * (batch.z.shape[2] + t * d_x) <= 6000 + n * 20
+        assert batch.x.isfinite().all()
+        sources.add(batch.source)
+    assert sources == {"six-models", "driven", "random_dags"}
+
+
+def test_variables_are_standardised():
+    batch = Stream(StreamConfig(n=(2000, 2000), six_models=0.0), 1)[0]
+    assert batch.x.mean(dim=2).abs().max() < 0.3
+    assert (batch.x.std(dim=2) - 1).abs().max() < 0.35
+
+
+@pytest.mark.parametrize("name", sorted(NOISES))
+def test_noise_has_mean_0_and_variance_1(name):
+    draws = NOISES[name](seeded("noise", name), (200_000,))
+    assert abs(draws.mean()) < 0.02
+    assert abs(draws.var() - 1) < 0.1
+
+
+@pytest.mark.parametrize("name", sorted({**TRAINING, **HELD_OUT, **MLPS}))
+def test_mechanisms_ignore_absent_parents(name):
+    mechanism = {**TRAINING, **HELD_OUT, **MLPS}[name]
+    parents = torch.randn(4, 50, 3, generator=torch.Generator().manual_seed(0))
+    strength = torch.tensor([[1.0, 0.5, 0.0]]).expand(4, 3)
+    changed = parents.clone()
+    changed[..., 2] = 100.0
+    first = mechanism(parents, strength, seeded("mechanism"))
+    second = mechanism(changed, strength, seeded("mechanism"))
+    assert first.shape == (4, 50)
+    assert first.std() > 0
+    torch.testing.assert_close(first, second)
+
+
+def test_benchmark_datasets():
+    data = six_models(10, 50, 3, seed=1)
+    assert data.x.shape == (10, 50, 1)
+    assert data.z.shape == (10, 50, 3)
+    assert data.label.tolist() == [0, 1] * 5
+    assert torch.equal(data.x, six_models(10, 50, 3, seed=1).x)
+    assert not torch.equal(data.x, six_models(10, 50, 3, seed=2).x)
+    assert six_models(6, 50, 3, label=1, seed=1).label.tolist() == [1] * 6
+
+
+@pytest.mark.parametrize("stream", sorted(NULL_STREAMS))
+@pytest.mark.parametrize("d_z", [0, 3])
+def test_null_datasets(stream, d_z):
+    data = null_datasets(stream, 20, 60, d_z, seed=1)
+    assert data.x.shape == data.y.shape == (20, 60, 1)
+    assert data.z.shape == (20, 60, d_z)
+    assert data.label.sum() == 0
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(OptionError, match="switching"):
+        null_datasets("switch", 2, 50, 1, seed=0)
+    with pytest.raises(OptionError, match="mlp16"):
+        Stream(replace(StreamConfig(), mechanisms="mlp_16"), 0)

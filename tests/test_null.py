@@ -1,0 +1,108 @@
+"""Null distributions: tails against high precision, fits against known parameters."""
+
+import mpmath
+import numpy as np
+import pytest
+from scipy.stats import kstest, skewnorm
+
+from acid_causal.errors import OptionError
+from acid_causal.null import Facts, NullDistribution, skew_normal_logsf
+
+
+def facts(m: int, rng: np.random.Generator) -> Facts:
+    return Facts(
+        n=np.exp(rng.uniform(np.log(50), np.log(1000), m)),
+        d_z=rng.integers(0, 11, m).astype(float),
+        explained_x=rng.uniform(0, 0.9, m),
+        explained_y=rng.uniform(0, 0.9, m),
+        pairs=np.ones(m),
+    )
+
+
+@pytest.mark.parametrize("shape", [-4.0, -1.0, 0.0, 1.0, 5.0])
+@pytest.mark.parametrize("t", [-3.0, 0.0, 0.99, 1.0, 4.0, 12.0, 30.0])
+def test_tail_is_exact(t, shape):
+    with mpmath.workdps(30):
+        pieces = [t + s for s in (0, 0.02, 0.1, 0.5, 2, 6, 40)]
+        tail = mpmath.quad(lambda s: 2 * mpmath.npdf(s) * mpmath.ncdf(shape * s), pieces)
+        expected = float(mpmath.log(tail))
+    got = skew_normal_logsf(np.array([t]), np.array([shape]))[0]
+    assert got == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+def test_tail_falls_without_a_step():
+    t = np.linspace(0.9, 1.1, 2001)
+    for shape in (-5.0, 0.0, 5.0):
+        steps = np.diff(skew_normal_logsf(t, np.full_like(t, shape)))
+        assert (steps < 0).all()
+        assert steps.max() / steps.min() > 0.5
+
+
+@pytest.mark.parametrize("shape", [-3.0, 0.0, 2.0])
+def test_pooled_fit_finds_a_skew_normal(shape):
+    rng = np.random.default_rng(0)
+    statistic = skewnorm.rvs(shape, loc=1, scale=2, size=20_000, random_state=rng)
+    null = NullDistribution.fit(statistic, facts(20_000, rng))
+    p = np.exp(null.logsf(statistic, facts(20_000, rng), "pooled"))
+    assert kstest(p, "uniform").statistic < 0.012
+
+
+def test_conditional_fit_holds_in_every_corner():
+    """Where location and spread move with the facts, only the conditional null is uniform."""
+    rng = np.random.default_rng(1)
+
+    def draw(m: int) -> tuple[np.ndarray, Facts]:
+        f = facts(m, rng)
+        a, b = f.covariates()[:, 0], f.covariates()[:, 2]
+        noise = skewnorm.rvs(2, size=m, random_state=rng)
+        return 0.5 * a + b + np.exp(0.2 * a - 0.1 * b) * noise, f
+
+    null = NullDistribution.fit(*draw(30_000))
+    statistic, f = draw(20_000)
+    p = {name: np.exp(null.logsf(statistic, f, name)) for name in ("conditional", "pooled")}
+    corner = (f.n > 500) & (f.explained_x > 0.6) & (f.explained_y > 0.6)
+    assert corner.sum() > 300
+    bound = 1.63 / np.sqrt(corner.sum())  # KS at 1 %
+    assert kstest(p["conditional"][corner], "uniform").statistic < bound
+    assert kstest(p["pooled"][corner], "uniform").statistic > 2 * bound
+    assert kstest(p["conditional"], "uniform").statistic < 0.02
+
+
+def test_null_is_symmetric_in_x_and_y():
+    rng = np.random.default_rng(2)
+    f = facts(500, rng)
+    null = NullDistribution.fit(rng.normal(size=500), f)
+    swapped = Facts(f.n, f.d_z, f.explained_y, f.explained_x, f.pairs)
+    statistic = rng.normal(size=500)
+    np.testing.assert_allclose(
+        null.logsf(statistic, f, "conditional"), null.logsf(statistic, swapped, "conditional")
+    )
+
+
+def test_beyond_the_range_of_the_fit_the_nearest_null_is_used():
+    rng = np.random.default_rng(3)
+    null = NullDistribution.fit(rng.normal(size=2000), facts(2000, rng))
+    one = np.ones(1)
+    far = Facts(n=1e6 * one, d_z=100 * one, explained_x=0 * one, explained_y=0 * one, pairs=one)
+    edge = Facts(
+        n=200 * np.exp(null.high[:1]), d_z=np.expm1(null.high[1:2]),
+        explained_x=0 * one, explained_y=0 * one, pairs=one,
+    )  # fmt: skip
+    np.testing.assert_allclose(
+        null.logsf(one, far, "conditional"), null.logsf(one, edge, "conditional")
+    )
+
+
+def test_survives_its_header():
+    rng = np.random.default_rng(4)
+    f = facts(1000, rng)
+    null = NullDistribution.fit(rng.normal(size=1000), f)
+    again = NullDistribution.from_dict(null.to_dict())
+    t = rng.normal(size=1000)
+    for name in ("conditional", "pooled"):
+        np.testing.assert_array_equal(null.logsf(t, f, name), again.logsf(t, f, name))
+    with pytest.raises(OptionError, match="pooled"):
+        null.logsf(t, f, "poold")
+    broken = null.to_dict() | {"conditional": [[1.0]]}
+    with pytest.raises(ValueError, match="shape"):
+        NullDistribution.from_dict(broken)

@@ -1,0 +1,233 @@
+"""The test as users call it: invariances, degenerate data, caching, batching, concurrency."""
+
+import copy
+import pickle
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from acid_causal.errors import AcidWarning, InputError, OptionError
+from acid_causal.tester import Tester, ci_test
+
+TOLERANCE = 1e-4
+
+
+def questions(d: int, sizes=(0, 1, 2)) -> list:
+    return [
+        (i, j, cond)
+        for i, j in combinations(range(d), 2)
+        for size in sizes
+        for cond in combinations([k for k in range(d) if k not in (i, j)], size)
+    ]
+
+
+def pvalues(tester: Tester, asked: list) -> np.ndarray:
+    return np.array([result.pvalue for result in tester.test_many(asked)])
+
+
+def test_ci_test_equals_the_tester(tiny_model, table):
+    tester = Tester(table, model=tiny_model)
+    for cond in ((), (4,), (1, 4, 5)):
+        z = table[:, list(cond)] if cond else None
+        one = ci_test(table[:, 0], table[:, [3]], z, model=tiny_model)
+        assert one.pvalue == pytest.approx(tester.test(0, 3, cond).pvalue, abs=TOLERANCE)
+        assert type(one.pvalue) is float
+        assert one.n == 120
+        assert one.pvalue == pytest.approx(np.exp(one.log_pvalue))
+
+
+def test_batches_and_caches_move_nothing(tiny_model, table):
+    asked = questions(6)
+    expected = pvalues(Tester(table, model=tiny_model), asked)
+    alone = Tester(table, model=tiny_model, batch_entries=1, cache_bytes=0)
+    np.testing.assert_allclose(pvalues(alone, asked), expected, atol=TOLERANCE)
+    again = Tester(table, model=tiny_model)
+    one_by_one = [again.test(*question).pvalue for question in asked]
+    np.testing.assert_allclose(one_by_one, expected, atol=TOLERANCE)
+    backwards = pvalues(Tester(table, model=tiny_model), asked[::-1])[::-1]
+    np.testing.assert_allclose(backwards, expected, atol=TOLERANCE)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), d_z=st.integers(0, 4))
+def test_invariances(tiny_model, seed, d_z):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(60, 2 + d_z)) @ rng.normal(size=(2 + d_z, 2 + d_z))
+    tester = Tester(x, model=tiny_model)
+    cond = tuple(range(2, 2 + d_z))
+    expected = tester.test(0, 1, cond).pvalue
+    columns, rows = rng.permutation(2 + d_z), rng.permutation(60)
+    inverse = np.argsort(columns)
+    scale = np.exp(rng.normal(scale=5, size=2 + d_z))
+    for same in (
+        tester.test(1, 0, cond).pvalue,
+        tester.test(0, 1, set(cond[::-1])).pvalue,
+        tester.test(0, 1, [*cond, *cond]).pvalue,
+        Tester(x[rows], model=tiny_model).test(0, 1, cond).pvalue,
+        Tester(scale * x + scale, model=tiny_model).test(0, 1, cond).pvalue,
+        Tester(x[:, columns], model=tiny_model)
+        .test(inverse[0], inverse[1], [inverse[k] for k in cond])
+        .pvalue,
+    ):
+        assert same == pytest.approx(expected, abs=TOLERANCE)
+        assert 0 <= same <= 1
+
+
+def test_kinds_of_arrays_make_no_difference(tiny_model, table):
+    asked = questions(6, sizes=(1,))
+    table = np.round(table, 2)
+    before = table.copy()
+    expected = pvalues(Tester(table, model=tiny_model), asked)
+    for same in (table.astype(np.float32), np.asfortranarray(table), pd.DataFrame(table)):
+        np.testing.assert_allclose(
+            pvalues(Tester(same, model=tiny_model), asked), expected, atol=TOLERANCE
+        )
+    np.testing.assert_array_equal(table, before)
+
+
+def test_several_components(tiny_model, table):
+    x, y, z = table[:, :2], table[:, 3:5], table[:, [5]]
+    expected = ci_test(x, y, z, model=tiny_model).pvalue
+    assert ci_test(y, x, z, model=tiny_model).pvalue == pytest.approx(expected, abs=TOLERANCE)
+    swapped = ci_test(x[:, ::-1], y, z, model=tiny_model).pvalue
+    assert swapped == pytest.approx(expected, abs=TOLERANCE)
+
+
+def test_constant_columns(tiny_model, table):
+    flat = np.column_stack([table, np.full(120, 3.0)])
+    tester = Tester(flat, model=tiny_model)
+    with pytest.warns(AcidWarning, match="X7"):
+        assert tester.test(0, 6, (1,)).pvalue == 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert tester.test(6, 2).pvalue == 1.0  # warned of already
+    assert tester.test(0, 3, (2, 6)) == tester.test(0, 3, (2,))
+    assert tester.test(0, 3, (6,)) == tester.test(0, 3)
+
+
+def test_deterministic_relations(tiny_model, table):
+    copies = np.column_stack([table, 3 * table[:, 2] + 1])
+    tester = Tester(copies, model=tiny_model)
+    with pytest.warns(AcidWarning, match="deterministic"):
+        assert tester.test(6, 0, (2, 4)).pvalue == 1.0
+
+
+def test_collinear_conditioning_sets_are_finite(tiny_model, table):
+    near = table[:, 0] + table[:, 1] + 1e-8 * table[:, 4]
+    tester = Tester(np.column_stack([table, near, near]), model=tiny_model)
+    for cond in ((0, 1, 6), (6, 7), (0, 6, 7)):
+        assert np.isfinite(tester.test(2, 3, cond).pvalue)
+
+
+def test_extreme_scales(tiny_model, table):
+    asked = questions(6, sizes=(1,))
+    expected = pvalues(Tester(table, model=tiny_model), asked)
+    scales = np.array([1e-300, 1e-12, 1.0, 1e12, 1e290, 1.0])
+    scaled = pvalues(Tester(table * scales, model=tiny_model), asked)
+    np.testing.assert_allclose(scaled, expected, atol=TOLERANCE)
+    outlier = table.copy()
+    outlier[0] = 1e12
+    assert np.isfinite(pvalues(Tester(outlier, model=tiny_model), asked)).all()
+
+
+def test_dropping_rows_is_dropping_them_by_hand(tiny_model, table):
+    holes = table.copy()
+    holes[:7, 2] = np.nan
+    holes[5:20, 4] = np.nan
+    tester = Tester(holes, model=tiny_model, missing="drop")
+    for asked, complete in (
+        ((0, 1, (3,)), table),
+        ((0, 1, (2,)), table[7:]),
+        ((0, 4, (2,)), table[20:]),
+        ((0, 4, (3,)), np.vstack([table[:5], table[20:]])),
+    ):
+        expected = Tester(complete, model=tiny_model).test(*asked)
+        got = tester.test(*asked)
+        assert got.n == len(complete)
+        assert got.pvalue == pytest.approx(expected.pvalue, abs=TOLERANCE)
+    with pytest.raises(InputError, match="missing"):
+        Tester(holes, model=tiny_model)
+
+
+def test_no_complete_row(tiny_model, table):
+    holes = table.copy()
+    holes[:60, 0] = np.nan
+    holes[58:, 1] = np.nan
+    tester = Tester(holes, model=tiny_model, missing="drop")
+    with pytest.warns(AcidWarning, match="0 complete rows"):
+        assert tester.test(0, 1).pvalue == 1.0
+    assert tester.test(0, 2).n == 60
+
+
+def test_unlike_training(tiny_model, table):
+    with pytest.warns(AcidWarning, match="fewer than the 20"):
+        p = Tester(table[:10], model=tiny_model).test(0, 1, (2,)).pvalue
+    assert 0 <= p <= 1
+    wide = np.random.default_rng(0).normal(size=(50, 42))
+    with pytest.warns(AcidWarning, match=r"\|S\| = 40 is larger than the 5"):
+        p = Tester(wide, model=tiny_model).test(0, 1, range(2, 42)).pvalue
+    assert 0 <= p <= 1
+
+
+def test_lengths_must_agree(tiny_model, table):
+    with pytest.raises(InputError, match="x has 120, y has 119"):
+        ci_test(table[:, 0], table[1:, 1], model=tiny_model)
+
+
+def test_options_are_checked(tiny_model, table):
+    with pytest.raises(OptionError, match="conditional"):
+        Tester(table, model=tiny_model, null="conditonal")
+    with pytest.raises(OptionError, match="acid-base"):
+        Tester(table, model="acid-bse")
+    with pytest.raises(OptionError, match="no such device"):
+        Tester(table, model=tiny_model, device="gpu")
+
+
+def test_nulls_differ_and_both_are_p_values(tiny_model, table):
+    asked = questions(6, sizes=(1,))
+    conditional = pvalues(Tester(table, model=tiny_model), asked)
+    pooled = pvalues(Tester(table, model=tiny_model, null="pooled"), asked)
+    assert ((pooled >= 0) & (pooled <= 1)).all()
+    assert not np.allclose(conditional, pooled, atol=1e-3)
+
+
+def test_fingerprint_knows_data_weights_and_options(tiny_model, table):
+    prints = [Tester(table, model=tiny_model).fingerprint]
+    changed = table.copy()
+    changed[50, 3] += 1e-9
+    prints.append(Tester(changed, model=tiny_model).fingerprint)
+    prints.append(Tester(table, model=tiny_model, null="pooled").fingerprint)
+    assert len(set(prints)) == 3
+    assert Tester(table.copy(), model=tiny_model).fingerprint == prints[0]
+
+
+def test_threads_copies_and_pickles_answer_alike(tiny_model, table):
+    asked = questions(6)
+    tester = Tester(table, model=tiny_model, cache_bytes=20_000)
+    expected = pvalues(tester, asked)
+    with ThreadPoolExecutor(4) as pool:
+        got = list(pool.map(lambda q: tester.test(*q).pvalue, asked))
+    np.testing.assert_allclose(got, expected, atol=TOLERANCE)
+    for other in (copy.deepcopy(tester), pickle.loads(pickle.dumps(tester))):
+        np.testing.assert_allclose(pvalues(other, asked), expected, atol=TOLERANCE)
+
+
+def test_cache_is_bounded(tiny_model, table):
+    tester = Tester(table, model=tiny_model, cache_bytes=100_000)
+    tester.test_many(questions(6))
+    cache = tester._encodings
+    assert 0 < sum(size for _, size in cache._items.values()) <= 100_000
+
+
+def test_progress_counts_every_question(tiny_model, table):
+    counted = []
+    asked = questions(6)
+    Tester(table, model=tiny_model, batch_entries=2000).test_many(asked, progress=counted.append)
+    assert sum(counted) == len(asked)
+    assert len(counted) > 2
