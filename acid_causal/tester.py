@@ -327,10 +327,7 @@ class Tester:
                 keys = [(cond, target) for cond, lacking in part for target in lacking]
                 for k, (cond, target) in enumerate(keys):
                     # A copy of its own, so that dropping it later frees its memory.
-                    one = TargetEncoding(
-                        result.features[k : k + 1].clone(), result.explained[k : k + 1].clone(),
-                        result.d_z,
-                    )  # fmt: skip
+                    one = result[torch.tensor([k], device=self.device)]
                     encoded[cond, target] = one
                     self._encodings.put((gaps, cond, target), one, one.features.nbytes)
         return encoded
@@ -467,6 +464,7 @@ class _ByteBoundedCache:
 def _stack(encodings: list[TargetEncoding]) -> TargetEncoding:
     return TargetEncoding(
         torch.cat([e.features for e in encodings]),
+        torch.cat([e.spread for e in encodings]),
         torch.cat([e.explained for e in encodings]),
         encodings[0].d_z,
     )

@@ -8,7 +8,7 @@ variables. X and Y never meet before `score`. The one-shot `forward` is these th
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from acid_causal.model.attention import FeedForward
@@ -18,8 +18,6 @@ from acid_causal.model.heads import make_head
 from acid_causal.model.smoothers import Smoother, fit_smoothers
 from acid_causal.model.transform import rank_normal, standardise
 
-# Which of the smoothers' ridges residualises features: moderate, the same for all targets.
-_FEATURE_RIDGE = 2
 _SMOOTHERS = 3
 _CHANNELS = 1 + 2 * _SMOOTHERS  # the value, its residuals, and the logs of their sds
 
@@ -39,17 +37,21 @@ class TargetEncoding:
 
     Attributes:
         features: what the head compares.
+        spread: what the head studentises by.
         explained: share of each target's variance that Z explains, by the best smoother.
         d_z: size of the conditioning set.
     """
 
     features: Float[Tensor, "m n d heads width"]
+    spread: Float[Tensor, "m d heads"]
     explained: Float[Tensor, " m"]
     d_z: int
 
     def __getitem__(self, index: Tensor | slice) -> "TargetEncoding":
         """Selects targets."""
-        return TargetEncoding(self.features[index], self.explained[index], self.d_z)
+        return TargetEncoding(
+            self.features[index], self.spread[index], self.explained[index], self.d_z
+        )
 
 
 class ACIDModel(nn.Module):
@@ -92,15 +94,16 @@ class ACIDModel(nn.Module):
         """
         batch, t, n, d = x.shape
         columns = x.transpose(1, 2).flatten(2)  # (batch, n, t * d)
-        channels, explained = self._channels(columns, conditioning.smoothers)
+        channels, explained, ridges = self._channels(columns, conditioning.smoothers)
         tokens = self.embed_target(channels).unflatten(2, (t, d))
         tokens = self.encoder.encode_targets(tokens, conditioning.contexts)
         features = self.head.features(tokens).flatten(2)  # (batch, n, t * d * heads * width)
         if self.config.head == "cross-covariance":
-            features = self._residualise(features, conditioning.smoothers)
-        features = features.unflatten(2, (t, d, self.head.heads, -1))
+            features = self._residualise(features, conditioning.smoothers, ridges)
+        features = features.unflatten(2, (t, d, self.head.heads, -1)).transpose(1, 2).flatten(0, 1)
         return TargetEncoding(
-            features.transpose(1, 2).flatten(0, 1),
+            features,
+            self.head.spread(features),
             explained.unflatten(1, (t, d)).amax(dim=2).flatten(),
             conditioning.d_z,
         )
@@ -108,7 +111,7 @@ class ACIDModel(nn.Module):
     def score(self, x: TargetEncoding, y: TargetEncoding) -> Float[Tensor, " m"]:
         """Computes the logit of dependence for m pairs: the test statistic."""
         n = x.features.shape[1]
-        statistics = self.head.compare(x.features, y.features)
+        statistics = self.head.compare(x.features, y.features, x.spread, y.spread)
         low = torch.minimum(x.explained, y.explained)
         high = torch.maximum(x.explained, y.explained)
         size = torch.tensor([n / 100.0, (1 + x.d_z) / 4.0], device=low.device).log()
@@ -129,24 +132,39 @@ class ACIDModel(nn.Module):
 
     def _channels(
         self, v: Float[Tensor, "batch n k"], smoothers: tuple[Smoother, ...]
-    ) -> tuple[Float[Tensor, "batch n k channels"], Float[Tensor, "batch k"]]:
-        """Sets each entry beside its residuals, scaled to unit sd, and the logs of the sds."""
+    ) -> tuple[
+        Float[Tensor, "batch n k channels"], Float[Tensor, "batch k"], Int[Tensor, "batch k"]
+    ]:
+        """Sets each entry beside its residuals, scaled to unit sd, and the logs of the sds.
+
+        Returns:
+            The channels, the share of variance that the best smoother explains, and the ridge that
+            suits each column best in the last smoother.
+        """
+        ridges = torch.zeros_like(v[:, 0], dtype=torch.long)
+        residuals = []
+        for smoother in smoothers:
+            residual, ridges = smoother.residuals(v)
+            residuals.append(residual)
         if not smoothers:
             residuals = [v] * _SMOOTHERS
-        else:
-            residuals = [smoother.residuals(v)[0] for smoother in smoothers]
         sds = [r.square().mean(1, keepdim=True).sqrt().clamp(1e-3, 1.5) for r in residuals]
         explained = 1 - torch.cat(sds, dim=1).amin(dim=1).square().clamp(max=1)
         if not self.config.residual_channels:
-            return v[..., None], explained
+            return v[..., None], explained, ridges
         scaled = [r / sd for r, sd in zip(residuals, sds, strict=True)]
         logs = [sd.log().expand_as(v) for sd in sds]
-        return torch.stack([v, *scaled, *logs], dim=-1), explained
+        return torch.stack([v, *scaled, *logs], dim=-1), explained, ridges
 
     def _residualise(
-        self, features: Float[Tensor, "batch n k"], smoothers: tuple[Smoother, ...]
+        self,
+        features: Float[Tensor, "batch n k"],
+        smoothers: tuple[Smoother, ...],
+        ridges: Int[Tensor, "batch columns"],
     ) -> Float[Tensor, "batch n k"]:
         """Takes from the features what Z tells of them, so that their conditional mean is nil."""
         if not smoothers:
             return features - features.mean(dim=1, keepdim=True)
-        return features - smoothers[-1].smooth(features, _FEATURE_RIDGE)
+        # All features of a column are smoothed as much as its values ask for.
+        per_column = features.shape[2] // ridges.shape[1]
+        return features - smoothers[-1].smooth(features, ridges.repeat_interleave(per_column, 1))

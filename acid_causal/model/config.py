@@ -27,15 +27,15 @@ class ModelConfig:
     """
 
     e: int = 32
-    layers: int = 4
+    layers: int = 2
     attention_heads: int = 4
     dropout: float = 0.0
     residual_channels: bool = True
     smoother_rank: int = 64
     sample_attention: bool = False
     head: str = "cross-covariance"
-    head_count: int = 16
-    head_width: int = 4
+    head_count: int = 8
+    head_width: int = 16
     transform: str = "rank-normal"
 
     def __post_init__(self) -> None:

@@ -29,7 +29,14 @@ class PaperHead(nn.Module):
         """Lifts entries to the features of all heads."""
         return self.lift(x)
 
-    def compare(self, x: Features, y: Features) -> Float[Tensor, "m statistics"]:
+    def spread(self, x: Features) -> Float[Tensor, "m d heads"]:
+        """The paper's head does not studentise: ones."""
+        m, _, d, heads, _ = x.shape
+        return x.new_ones(m, d, heads)
+
+    def compare(
+        self, x: Features, y: Features, spread_x: Tensor, spread_y: Tensor
+    ) -> Float[Tensor, "m statistics"]:
         """Computes one statistic a head for each of m pairs of targets."""
         dots = torch.einsum("mnihf,mnjhf->mnijh", x, y) / math.sqrt(x.shape[-1])
         return dots.square().mean(dim=1).amax(dim=(1, 2))
@@ -38,13 +45,14 @@ class PaperHead(nn.Module):
 class CrossCovarianceHead(nn.Module):
     """Studentised cross-covariance of features.
 
-    For one head and one pair of dimensions let w_i be the outer product of the two feature vectors
-    in row i, flattened. Under H0, where the features' conditional means given Z are nil,
+    For one head and one pair of dimensions let C be the cross-covariance of the two targets'
+    features, Sx and Sy their covariances. Where the features' conditional means given Z are nil,
 
-        t = sum_{i != j} w_i . w_j / n   has mean 0 and variance 2 |M|_F^2,   M = sum_i w_i w_i' / n
+        t = n |C|^2 - mean_i |x_i|^2 |y_i|^2 = sum_{i != j} (x_i . x_j) (y_i . y_j) / n
 
-    whatever n is and however the features' spread depends on Z. Passed on are asinh(t / sd) and, as
-    a size of effect, the log of |mean w|^2 over the features' own spread.
+    has mean 0 under H0, whatever n is and however the features' spread depends on Z; its standard
+    deviation is about sqrt(2) |Sx| |Sy| (Frobenius norms). Passed on are asinh(t / sd) and, as a
+    size of effect, log(|C|^2 / (|Sx| |Sy|)).
     """
 
     def __init__(self, config: ModelConfig) -> None:
@@ -56,20 +64,24 @@ class CrossCovarianceHead(nn.Module):
         """Lifts entries to the features of all heads."""
         return self.lift(x)
 
-    def compare(self, x: Features, y: Features) -> Float[Tensor, "m statistics"]:
+    def spread(self, x: Features) -> Float[Tensor, "m d heads"]:
+        """Computes |Sx|: of one target alone, and so once for all of its questions."""
+        covariance = torch.einsum("mnihf,mnihg->mihfg", x, x) / x.shape[1]
+        return covariance.square().sum((-1, -2)).clamp(min=1e-20).sqrt()
+
+    def compare(
+        self, x: Features, y: Features, spread_x: Tensor, spread_y: Tensor
+    ) -> Float[Tensor, "m statistics"]:
         """Computes two statistics a head for each of m pairs of targets."""
         n = x.shape[1]
-        # (m, d_x, d_y, heads, n, width^2)
-        w = torch.einsum("mnihf,mnjhg->mijhnfg", x, y).flatten(-2)
-        mean = w.mean(dim=-2)
-        second = w.mT @ w / n
-        size = mean.square().sum(-1)
-        trace = second.diagonal(dim1=-2, dim2=-1).sum(-1)
-        spread = second.square().sum((-1, -2)).clamp(min=1e-20).sqrt()
-        t = (n * size - trace) / (math.sqrt(2) * spread)
-        effect = torch.log(size / trace.clamp(min=1e-10) + 1e-6)
-        studentised = torch.asinh(t).amax(dim=(1, 2))
-        return torch.cat([studentised, effect.amax(dim=(1, 2))], dim=-1)
+        cross = torch.einsum("mnihf,mnjhg->mijhfg", x, y) / n
+        size = cross.square().sum((-1, -2))
+        norms_x, norms_y = x.square().sum(-1), y.square().sum(-1)
+        diagonal = torch.einsum("mnih,mnjh->mijh", norms_x, norms_y) / n
+        spread = spread_x[:, :, None] * spread_y[:, None, :]
+        t = (n * size - diagonal) / (math.sqrt(2) * spread)
+        effect = torch.log(size / spread + 1e-6)
+        return torch.cat([torch.asinh(t).amax(dim=(1, 2)), effect.amax(dim=(1, 2))], dim=-1)
 
 
 def make_head(config: ModelConfig) -> PaperHead | CrossCovarianceHead:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 # Noise variance relative to the kernel's; each target picks one by its leave-one-out error.
@@ -38,7 +38,7 @@ class Smoother:
 
     def residuals(
         self, v: Float[Tensor, "batch n t"]
-    ) -> tuple[Float[Tensor, "batch n t"], Float[Tensor, "batch t"]]:
+    ) -> tuple[Float[Tensor, "batch n t"], Int[Tensor, "batch t"]]:
         """Computes leave-one-out residuals, each target with its own best ridge.
 
         Returns:
@@ -52,10 +52,14 @@ class Smoother:
         index = best[:, None, None, :].expand(-1, -1, v.shape[1], -1)
         return loo.gather(1, index)[:, 0], best
 
-    def smooth(self, v: Float[Tensor, "batch n t"], ridge: int) -> Float[Tensor, "batch n t"]:
-        """Computes the fit Hv at one ridge for all targets."""
+    def smooth(
+        self, v: Float[Tensor, "batch n t"], ridges: Int[Tensor, "batch t"]
+    ) -> Float[Tensor, "batch n t"]:
+        """Computes the fit Hv of each target at a ridge of its own."""
         mean = v.mean(dim=1, keepdim=True)
-        return mean + self.u @ (self.shrink[:, ridge, :, None] * (self.u.mT @ (v - mean)))
+        index = ridges[..., None].expand(-1, -1, self.shrink.shape[-1])
+        shrink = self.shrink.gather(1, index).mT  # (batch, m, t)
+        return mean + self.u @ (shrink * (self.u.mT @ (v - mean)))
 
 
 def fit_smoothers(z: Float[Tensor, "batch n d_z"], rank: int) -> tuple[Smoother, ...]:

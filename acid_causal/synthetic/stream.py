@@ -20,7 +20,8 @@ class StreamConfig:
     Attributes:
         entries: scalars in a batch: batch * n * (d_z + targets * d_x), at most.
         n: bounds of the number of samples, log-uniform.
-        d_z: bounds of the size of the conditioning set, uniform.
+        d_z: bounds of the size of the conditioning set; the smaller of two uniform draws, because
+            small sets are what causal discovery asks most.
         targets: bounds of the number of target variables of a conditioning set.
         six_models: share of batches from the six models of the paper.
         driven: share of batches whose targets have strong common causes in Z.
@@ -92,7 +93,7 @@ class Stream:
             low, high = c.n
             n = round(low * (high / low) ** float(rand(generator, 1)))
         if d_z is None:
-            d_z = integer(generator, *c.d_z)
+            d_z = min(integer(generator, *c.d_z), integer(generator, *c.d_z))
         kind = float(rand(generator, 1))
         if kind < c.six_models:
             wide = float(rand(generator, 1)) < c.wide
