@@ -9,7 +9,8 @@ READY  := $(VENV)/.ready
 .PHONY: sachs test lint clean
 
 sachs: $(READY)
-	$(BIN)/python -m benchmarks sachs-graph
+	rm -rf runs/sachs
+	$(BIN)/python -m benchmarks sachs-graph --out runs/sachs
 
 test: lint
 	$(BIN)/python -m pytest -m "not slow and not gpu"

@@ -142,5 +142,3 @@ def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     if bad:
         raise ModelError(f"{shown} holds values that are not finite, in {', '.join(bad[:3])}")
     return tensors, header
-
-

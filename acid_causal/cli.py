@@ -23,7 +23,9 @@ def train(
     out: Annotated[
         Path | None, typer.Option(help="Folder of the run; default: runs/NAME of the recipe.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the last checkpoint.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the last checkpoint.")
+    ] = False,
     start: Annotated[
         str | None, typer.Option("--from", help="Start from a model's weights (a name or a file).")
     ] = None,
@@ -87,7 +89,9 @@ def models(
         typer.echo(json.dumps(rows, indent=2))
         return
     for row in rows:
-        typer.echo(f"{row['name']:<14}{row.get('steps', '?'):>8} steps   sha256 {row['sha256'][:16]}")
+        typer.echo(
+            f"{row['name']:<14}{row.get('steps', '?'):>8} steps   sha256 {row['sha256'][:16]}"
+        )
 
 
 def main() -> None:

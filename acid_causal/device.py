@@ -19,6 +19,6 @@ def resolve_device(name: str | torch.device) -> torch.device:
         raise OptionError(f"no such device: {name!r}; use 'auto', 'cpu' or 'cuda'") from error
     if device.type == "cuda" and not torch.cuda.is_available():
         raise OptionError(
-            "device='cuda' was asked for, but torch finds no GPU; device='auto' falls back to the CPU"
+            "device='cuda' was asked for, but torch finds no GPU; 'auto' falls back to the CPU"
         )
     return device

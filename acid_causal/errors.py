@@ -40,5 +40,7 @@ def unknown(kind: str, received: object, known: Iterable[str]) -> OptionError:
     """Builds the error for a misspelt name, with the closest known ones."""
     names = sorted(known)
     close = difflib.get_close_matches(str(received), names, n=3, cutoff=0.5)
-    hint = f"Did you mean {' or '.join(map(repr, close))}?" if close else f"Known: {', '.join(names)}."
+    hint = (
+        f"Did you mean {' or '.join(map(repr, close))}?" if close else f"Known: {', '.join(names)}."
+    )
     return OptionError(f"unknown {kind} {received!r}. {hint}")

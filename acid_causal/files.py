@@ -6,8 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 
-def write_atomically(path: str | Path, write: Callable[[Path], None]) -> None:
-    """Lets `write` fill a temporary file beside `path`, then moves it into place.
+def write_atomically(path: str | Path, content: str | Callable[[Path], None]) -> None:
+    """Writes a temporary file beside `path`, then moves it into place.
+
+    Args:
+        path: The file; its folder is made if need be.
+        content: The text, or a function that writes a file at the path it is given.
 
     Raises:
         OSError: the disk is full or the folder not writable; an old file at `path` stays whole.
@@ -18,7 +22,10 @@ def write_atomically(path: str | Path, write: Callable[[Path], None]) -> None:
     os.close(handle)
     temporary = Path(name)
     try:
-        write(temporary)
+        if isinstance(content, str):
+            temporary.write_text(content, encoding="utf-8")
+        else:
+            content(temporary)
         with temporary.open("rb") as file:
             os.fsync(file.fileno())
         # mkstemp makes private files; a result is as readable as any other file of its owner.

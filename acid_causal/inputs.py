@@ -209,7 +209,7 @@ def _refuse(
 ) -> None:
     counts = bad.sum(axis=0)
     if counts.any():
-        shown = [f"{columns[k]!r}: {counts[k]}" for k in np.flatnonzero(counts)]
+        shown = [f"{columns[k]!r}: {counts[k]}" for k in np.flatnonzero(counts).tolist()]
         raise InputError(f"{name} has {what} in {_listed(shown)}. {advice}")
 
 

@@ -176,9 +176,7 @@ def skew_normal_logsf(t: Float[Array, " m"], shape: Float[Array, " m"]) -> Float
 def _design(covariates: Float[Array, "m 5"]) -> Float[Array, "m terms"]:
     """Intercept, covariates, and all products of two of the first four."""
     m, _ = covariates.shape
-    products = [
-        covariates[:, i] * covariates[:, j] for i in range(4) for j in range(i, 4)
-    ]
+    products = [covariates[:, i] * covariates[:, j] for i in range(4) for j in range(i, 4)]
     return np.column_stack([np.ones(m), covariates, *products])
 
 
@@ -226,7 +224,7 @@ def _fit_skew_normal(
         loss.backward()
         return loss
 
-    optimiser.step(closure)  # type: ignore[no-untyped-call]
+    optimiser.step(closure)
     found = weights.detach().numpy() / spread
     found[:, 0] -= (found[:, 1:] * centre[1:]).sum(axis=1)
     return found

@@ -110,9 +110,8 @@ def _dataclass(cls: type[T], table: object, where: str) -> T:
 
 def _checked(value: Any, expected: Any, where: str) -> Any:
     """Turns TOML's lists into the pairs that bounds are, and refuses wrong types."""
-    pairs = {tuple[int, int]: int, tuple[float, float]: (int, float)}
-    if expected in pairs:
-        kind = pairs[expected]
+    if expected in (tuple[int, int], tuple[float, float]):
+        kind = int if expected == tuple[int, int] else int | float
         ok = isinstance(value, list | tuple) and len(value) == 2
         if not (ok and all(isinstance(v, kind) for v in value) and value[0] <= value[1]):
             raise OptionError(f"{where} must be two increasing numbers, not {value!r}")

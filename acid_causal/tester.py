@@ -10,21 +10,19 @@ import json
 import math
 import threading
 import warnings
-from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 import torch
-from jaxtyping import Float
-from numpy.typing import NDArray
-from torch import Tensor
 
 from acid_causal.checkpoint import TrainedModel, load_model
 from acid_causal.device import resolve_device
+from acid_causal.encodings import Encodings, Rows, concatenate
 from acid_causal.errors import AcidWarning, OptionError, unknown
 from acid_causal.inputs import (
     MIN_SAMPLES,
@@ -35,10 +33,7 @@ from acid_causal.inputs import (
     normalise_question,
     read_table,
 )
-from acid_causal.model import TargetEncoding
 from acid_causal.null import NULLS, Facts
-
-Array = NDArray[np.float64]
 
 # Names of the options of `Tester`, for whoever passes them on.
 OPTIONS = frozenset({"model", "device", "null", "missing", "cache_bytes", "batch_entries"})
@@ -121,9 +116,9 @@ class Tester:
         self.null = null
         self.device = resolve_device(device)
         self._network = self.model.network.to(self.device).eval()
-        self._batch_entries = batch_entries
-        self._encodings = _ByteBoundedCache(cache_bytes)
-        self._rows: dict[Columns, _Rows] = {}
+        self._cache_bytes, self._batch_entries = cache_bytes, batch_entries
+        self._encodings = Encodings(self._network, cache_bytes, batch_entries)
+        self._rows: dict[Columns, Rows] = {}
         self._warned: set[str] = set()
         self._lock = threading.RLock()
 
@@ -135,13 +130,16 @@ class Tester:
         digest.update(np.ascontiguousarray(self._values).tobytes())
         return digest.hexdigest()
 
-    def test(self, i: int, j: int, cond: Sequence[int] = ()) -> CITestResult:
+    def test(
+        self, i: SupportsIndex, j: SupportsIndex, cond: Iterable[SupportsIndex] = ()
+    ) -> CITestResult:
         """Tests whether columns i and j are independent given the columns in cond.
 
         Raises:
             InputError, InputTypeError: indices that make no question.
         """
-        return self.test_many([(i, j, tuple(cond))])[0]
+        x, y, z = normalise_question(i, j, cond, self.d)
+        return self._answer([self._task((x,), (y,), z)], None)[0]
 
     def test_many(
         self,
@@ -195,20 +193,18 @@ class Tester:
             if progress and results:
                 progress(len(results))
             for gaps, numbered in ready.items():
-                for chunk in self._chunks(numbered, self._rows_of(gaps).n):
-                    answers = self._answer_chunk([task for _, task in chunk])
+                rows = self._rows_of(gaps)
+                for chunk in self._chunks(numbered, rows.n):
+                    answers = self._answer_chunk([task for _, task in chunk], rows)
                     results.update(zip((k for k, _ in chunk), answers, strict=True))
                     if progress:
                         progress(len(chunk))
         return [results[k] for k in range(len(tasks))]
 
-    def _reduce(self, task: _Task, rows: "_Rows") -> _Task | None:
+    def _reduce(self, task: _Task, rows: Rows) -> _Task | None:
         """Drops constant columns; None if the question is answered already: independent."""
         if rows.n < MIN_SAMPLES:
-            self._warn(
-                f"only {rows.n} complete rows for the columns {self._names(task)}: p = 1",
-                key="few rows",
-            )
+            self._warn("few rows", f"only {rows.n} complete rows for {self._names(task)}: p = 1")
             return None
         x, y, cond = (
             tuple(k for k in part if not rows.constant[k]) for part in (task.x, task.y, task.cond)
@@ -216,8 +212,8 @@ class Tester:
         if not x or not y:
             dull = [self.columns[k] for k in (*task.x, *task.y) if rows.constant[k]]
             self._warn(
+                "constant",
                 f"constant columns are independent of everything (p = 1): {', '.join(dull)}",
-                key="constant",
             )
             return None
         self._warn_if_unlike_training(rows.n, len(cond))
@@ -246,95 +242,54 @@ class Tester:
 
     # ---- from batches to p-values -----------------------------------------------
 
-    def _answer_chunk(self, tasks: list[_Task]) -> list[CITestResult]:
+    def _answer_chunk(self, tasks: list[_Task], rows: Rows) -> list[CITestResult]:
         """Answers questions that share their rows and the size of their conditioning set."""
-        encoded = self._encode(tasks)
-        statistic = np.empty(len(tasks))
-        explained = np.empty((2, len(tasks)))
-        n = self._rows_of(tasks[0].gaps).n
-        # Comparing costs about as much memory for each pair as encoding it did.
-        order = sorted(range(len(tasks)), key=lambda k: (len(tasks[k].x), len(tasks[k].y)))
-        for _, same_width in groupby(order, key=lambda k: (len(tasks[k].x), len(tasks[k].y))):
-            members = list(same_width)
-            width = len(tasks[members[0]].x) * len(tasks[members[0]].y)
-            step = max(1, self._batch_entries // (4 * n * width))
-            for start in range(0, len(members), step):
-                part = members[start : start + step]
-                x = _stack([encoded[tasks[k].cond, tasks[k].x] for k in part])
-                y = _stack([encoded[tasks[k].cond, tasks[k].y] for k in part])
-                statistic[part] = self._network.score(x, y).double().cpu().numpy()
-                explained[0, part] = x.explained.double().cpu().numpy()
-                explained[1, part] = y.explained.double().cpu().numpy()
+        wanted = [(task.cond, part) for task in tasks for part in (task.x, task.y)]
+        encoded = self._encodings.encode(wanted, rows)
+        statistic, explained = np.empty(len(tasks)), np.empty((2, len(tasks)))
+        for members in self._comparable(tasks, rows.n):
+            x = concatenate([encoded[tasks[k].cond, tasks[k].x] for k in members])
+            y = concatenate([encoded[tasks[k].cond, tasks[k].y] for k in members])
+            statistic[members] = self._network.score(x, y).double().cpu().numpy()
+            explained[0, members] = x.explained.double().cpu().numpy()
+            explained[1, members] = y.explained.double().cpu().numpy()
         facts = Facts(
-            n=np.full(len(tasks), float(n)),
+            n=np.full(len(tasks), float(rows.n)),
             d_z=np.array([float(len(task.cond)) for task in tasks]),
             explained_x=explained[0],
             explained_y=explained[1],
             pairs=np.array([float(len(task.x) * len(task.y)) for task in tasks]),
         )
         log_p = self.model.null.logsf(statistic, facts, self.null)
-        return [
-            self._result(task, *numbers, n)
-            for task, *numbers in zip(tasks, statistic, log_p, explained.max(axis=0), strict=True)
-        ]
-
-    def _result(
-        self, task: _Task, statistic: float, log_p: float, explained: float, n: int
-    ) -> CITestResult:
-        if task.cond and explained > _DETERMINISTIC:
-            self._warn(
-                "a deterministic relation: the conditioning set determines a tested variable "
-                f"among {self._names(task)}; nothing is left to depend on, p = 1",
-                key="deterministic",
-            )
-            return CITestResult(-math.inf, 1.0, 0.0, 0.0, n)
-        probability = 1 / (1 + math.exp(-max(min(statistic, 500.0), -500.0)))
-        pvalue = min(max(math.exp(log_p), 0.0), 1.0)
-        return CITestResult(float(statistic), pvalue, float(log_p), probability, n)
-
-    def _encode(self, tasks: list[_Task]) -> dict[tuple[Columns, Columns], TargetEncoding]:
-        """Looks up or computes the encoding of every (conditioning set, target) of the questions."""
-        gaps = tasks[0].gaps
-        rows = self._rows_of(gaps)
-        encoded: dict[tuple[Columns, Columns], TargetEncoding] = {}
-        # Sets that lack equally many targets, of equally many columns, go through in one batch.
-        batches: dict[tuple[int, int], list[tuple[Columns, list[Columns]]]] = defaultdict(list)
-        wanted: dict[Columns, dict[Columns, None]] = defaultdict(dict)
-        for task in tasks:
-            wanted[task.cond].update({task.x: None, task.y: None})
-        for cond, targets in wanted.items():
-            absent: dict[int, list[Columns]] = defaultdict(list)
-            for target in targets:
-                found = self._encodings.get((gaps, cond, target))
-                if found is None:
-                    absent[len(target)].append(target)
-                else:
-                    encoded[cond, target] = found
-            for width, lacking in absent.items():
-                batches[width, len(lacking)].append((cond, lacking))
-        for (width, count), members in batches.items():
-            step = max(1, self._batch_entries // (rows.n * (len(members[0][0]) + width * count)))
-            for start in range(0, len(members), step):
-                part = members[start : start + step]
-                z = torch.stack([rows.transformed[:, list(cond)] for cond, _ in part])
-                x = torch.stack(
-                    [
-                        torch.stack([rows.transformed[:, list(target)] for target in lacking])
-                        for _, lacking in part
-                    ]
+        results = []
+        for k, task in enumerate(tasks):
+            if task.cond and explained[:, k].max() > _DETERMINISTIC:
+                self._warn(
+                    "deterministic",
+                    f"a deterministic relation in {self._names(task)}: the conditioning set "
+                    "determines a tested variable; nothing is left to depend on, p = 1",
                 )
-                result = self._network.encode_targets(x, self._network.encode_conditioning(z))
-                keys = [(cond, target) for cond, lacking in part for target in lacking]
-                for k, (cond, target) in enumerate(keys):
-                    # A copy of its own, so that dropping it later frees its memory.
-                    one = result[torch.tensor([k], device=self.device)]
-                    encoded[cond, target] = one
-                    self._encodings.put((gaps, cond, target), one, one.features.nbytes)
-        return encoded
+                results.append(replace(_NOTHING_TO_TEST, n=rows.n))
+            else:
+                results.append(_result(float(statistic[k]), float(log_p[k]), rows.n))
+        return results
+
+    def _comparable(self, tasks: list[_Task], n: int) -> Iterator[list[int]]:
+        """Groups questions of equal widths, no more at once than memory is meant to hold."""
+
+        def widths(k: int) -> tuple[int, int]:
+            return len(tasks[k].x), len(tasks[k].y)
+
+        for (d_x, d_y), alike in groupby(sorted(range(len(tasks)), key=widths), key=widths):
+            members = list(alike)
+            # Two targets are copied for each question.
+            step = max(1, self._batch_entries // (n * (d_x + d_y)))
+            for start in range(0, len(members), step):
+                yield members[start : start + step]
 
     # ---- rows and warnings ------------------------------------------------------
 
-    def _rows_of(self, gaps: Columns) -> "_Rows":
+    def _rows_of(self, gaps: Columns) -> Rows:
         if gaps not in self._rows:
             values = self._values
             if gaps and self._absent is not None:
@@ -342,25 +297,25 @@ class Tester:
             # Few sets of rows are ever in use; many would mean many copies of the table.
             if len(self._rows) > 64:
                 self._rows.clear()
-            self._rows[gaps] = _Rows(values, self._network.transform, self.device)
+            self._rows[gaps] = Rows(values, gaps, self._network, self.device)
         return self._rows[gaps]
 
     def _warn_if_unlike_training(self, n: int, d_z: int) -> None:
         stream = self.model.recipe.stream
         if n < stream.n[0]:
             self._warn(
+                "small n",
                 f"{n} samples are fewer than the {stream.n[0]} that {self.model.name} was trained "
                 "on: its p-values are extrapolated",
-                key="small n",
             )
         if d_z > stream.d_z[1]:
             self._warn(
+                "large S",
                 f"|S| = {d_z} is larger than the {stream.d_z[1]} that {self.model.name} was "
                 "trained on: its null distribution is extrapolated",
-                key="large S",
             )
 
-    def _warn(self, message: str, *, key: str) -> None:
+    def _warn(self, key: str, message: str) -> None:
         """Warns once a tester for each kind of trouble."""
         if key not in self._warned:
             self._warned.add(key)
@@ -372,15 +327,12 @@ class Tester:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leaves the lock and what can be computed again behind."""
-        state = self.__dict__.copy()
-        state["_lock"] = None
-        state["_encodings"] = _ByteBoundedCache(self._encodings.limit)
-        state["_rows"] = {}
-        return state
+        return self.__dict__ | {"_lock": None, "_encodings": None, "_rows": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = threading.RLock()
+        self._encodings = Encodings(self._network, self._cache_bytes, self._batch_entries)
 
 
 def ci_test(
@@ -419,52 +371,7 @@ def ci_test(
     return tester.test_sets(of_x, of_y, of_z)
 
 
-# ---- pieces ------------------------------------------------------------------------
-
-
-class _Rows:
-    """The rows of one set of tests: which columns are constant there, and all of them transformed."""
-
-    def __init__(
-        self,
-        values: Float[Array, "n d"],
-        transform: Callable[[Tensor], Tensor],
-        device: torch.device,
-    ) -> None:
-        self.n = len(values)
-        if self.n < MIN_SAMPLES:
-            return
-        self.constant = np.fmax.reduce(values, axis=0) == np.fmin.reduce(values, axis=0)
-        # Ranks of NaN mean nothing, and no test on these rows reads them.
-        self.transformed = transform(torch.from_numpy(values)[None])[0].float().to(device)
-
-
-class _ByteBoundedCache:
-    """Keeps what was used last, up to a number of bytes."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit, self._bytes = limit, 0
-        self._items: OrderedDict[Any, tuple[TargetEncoding, int]] = OrderedDict()
-
-    def get(self, key: Any) -> TargetEncoding | None:
-        if key not in self._items:
-            return None
-        self._items.move_to_end(key)
-        return self._items[key][0]
-
-    def put(self, key: Any, value: TargetEncoding, size: int) -> None:
-        if key in self._items:
-            self._bytes -= self._items.pop(key)[1]
-        self._items[key] = (value, size)
-        self._bytes += size
-        while self._bytes > self.limit:
-            self._bytes -= self._items.popitem(last=False)[1][1]
-
-
-def _stack(encodings: list[TargetEncoding]) -> TargetEncoding:
-    return TargetEncoding(
-        torch.cat([e.features for e in encodings]),
-        torch.cat([e.spread for e in encodings]),
-        torch.cat([e.explained for e in encodings]),
-        encodings[0].d_z,
-    )
+def _result(statistic: float, log_p: float, n: int) -> CITestResult:
+    probability = 1 / (1 + math.exp(-max(min(statistic, 500.0), -500.0)))
+    pvalue = min(max(math.exp(log_p), 0.0), 1.0)
+    return CITestResult(statistic, pvalue, log_p, probability, n)

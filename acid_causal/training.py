@@ -8,16 +8,16 @@ import json
 import math
 import os
 import time
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 import torch.distributed as dist
-import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits
 from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
@@ -50,7 +50,7 @@ class PairLoss(nn.Module):
         weight = torch.where(
             label > 0, 0.5 / positive.clamp(min=_RAREST), 0.5 / (1 - positive).clamp(min=_RAREST)
         )
-        return F.binary_cross_entropy_with_logits(scored.logit, label, weight=weight)
+        return binary_cross_entropy_with_logits(scored.logit, label, weight=weight)
 
 
 def learning_rate(config: TrainingConfig, step: int) -> float:
@@ -90,8 +90,11 @@ def train_model(
     """
     folder = Path("runs") / recipe.name if folder is None else Path(folder)
     rank, world = _rank_and_world()
-    where = resolve_device(f"cuda:{rank % torch.cuda.device_count()}"
-                           if world > 1 and torch.cuda.is_available() else device)
+    where = resolve_device(
+        f"cuda:{rank % torch.cuda.device_count()}"
+        if world > 1 and torch.cuda.is_available()
+        else device
+    )
     begun: dict[str, Any] = {}
     initial = None
     if start is not None:
@@ -155,40 +158,47 @@ class Trainer:
         if config.compile:
             loss_of = torch.compile(loss_of, dynamic=True)  # type: ignore[assignment]
         if world > 1:
-            loss_of = DistributedDataParallel(loss_of)
+            # An empty Z leaves the attention to it without a gradient.
+            loss_of = DistributedDataParallel(loss_of, find_unused_parameters=True)
         stream = Stream(self.recipe.stream, self.recipe.seed, self.device)
-        bar = tqdm(total=config.steps, initial=step, disable=not progress or rank > 0, unit="step")
-        log = _MetricsLog(self.folder / "metrics.jsonl", step) if rank == 0 else None
         model.train()
         smooth: float | None = None
-        while step < config.steps:
-            began = time.perf_counter()
-            # Seeding each step makes dropout, too, a function of (seed, step) alone.
-            torch.manual_seed(self.recipe.seed * 1_000_003 + step)
-            batch = transform_batch(stream[step * world + rank], model.transform)
-            for group in optimiser.param_groups:
-                group["lr"] = learning_rate(config, step)
-            with self._autocast():
-                loss = loss_of(batch)
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            norm = nn.utils.clip_grad_norm_(model.parameters(), config.clip)
-            if torch.isfinite(norm):
-                optimiser.step()
-            step += 1
-            value = loss.item()
-            smooth = value if smooth is None else 0.99 * smooth + 0.01 * value
-            bar.update()
-            bar.set_postfix(loss=f"{smooth:.3f}", refresh=False)
-            if log is not None:
-                log.write(
-                    step=step, loss=value, source=batch.source, n=batch.z.shape[1],
-                    d_z=batch.z.shape[2], norm=norm.item(), seconds=time.perf_counter() - began,
-                )  # fmt: skip
-                if step % config.checkpoint_every == 0 or step == config.steps:
-                    log.flush()
-                    self._save(model, optimiser, step)
-        bar.close()
+        with ExitStack() as stack:
+            bar = stack.enter_context(
+                tqdm(
+                    total=config.steps, initial=step, disable=not progress or rank > 0, unit="step"
+                )
+            )
+            log = None
+            if rank == 0:
+                log = stack.enter_context(_MetricsLog(self.folder / "metrics.jsonl", step))
+            while step < config.steps:
+                began = time.perf_counter()
+                # Seeding each step makes dropout, too, a function of (seed, step) alone.
+                torch.manual_seed(self.recipe.seed * 1_000_003 + step)
+                batch = transform_batch(stream[step * world + rank], model.transform)
+                for group in optimiser.param_groups:
+                    group["lr"] = learning_rate(config, step)
+                with self._autocast():
+                    loss = loss_of(batch)
+                optimiser.zero_grad(set_to_none=True)
+                loss.backward()
+                norm = nn.utils.clip_grad_norm_(model.parameters(), config.clip)
+                if torch.isfinite(norm):
+                    optimiser.step()
+                step += 1
+                value = loss.item()
+                smooth = value if smooth is None else 0.99 * smooth + 0.01 * value
+                bar.update()
+                bar.set_postfix(loss=f"{smooth:.3f}", refresh=False)
+                if log is not None:
+                    log.write(
+                        step=step, loss=value, source=batch.source, n=batch.z.shape[1],
+                        d_z=batch.z.shape[2], norm=norm.item(), seconds=time.perf_counter() - began,
+                    )  # fmt: skip
+                    if step % config.checkpoint_every == 0 or step == config.steps:
+                        log.flush()
+                        self._save(model, optimiser, step)
         return model
 
     def _autocast(self) -> Any:
@@ -250,16 +260,23 @@ class _MetricsLog:
 
     def __init__(self, path: Path, step: int) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        kept: list[str] = []
+        kept = ""
         if step and path.exists():
-            kept = [json.dumps(line) + "\n" for line in read_metrics(path) if line["step"] <= step]
-        write_atomically(path, lambda part: part.write_text("".join(kept), encoding="utf-8"))
+            lines = (line for line in read_metrics(path) if line["step"] <= step)
+            kept = "".join(json.dumps(line) + "\n" for line in lines)
+        write_atomically(path, kept)
         self._file = path.open("a", encoding="utf-8")
 
     def write(self, **fields: Any) -> None:
         """Appends a line; numbers are rounded to 6 digits."""
         rounded = {k: float(f"{v:.6g}") if isinstance(v, float) else v for k, v in fields.items()}
         self._file.write(json.dumps(rounded) + "\n")
+
+    def __enter__(self) -> "_MetricsLog":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
 
     def flush(self) -> None:
         """Hands the lines to the operating system."""

@@ -1,8 +1,8 @@
 """ACID: a transformer that reads a dataset and says whether X and Y are dependent given Z.
 
 The model has three separate parts, so that encodings can be kept and shared:
-`encode_conditioning` sees Z, `encode_targets` one or many variables given Z, and `score` two encoded
-variables. X and Y never meet before `score`. The one-shot `forward` is these three in a row.
+`encode_conditioning` sees Z, `encode_targets` one or many variables given Z, and `score` two
+encoded variables. X and Y never meet before `score`. The one-shot `forward` is the three in a row.
 """
 
 from dataclasses import dataclass
@@ -47,8 +47,13 @@ class TargetEncoding:
     explained: Float[Tensor, " m"]
     d_z: int
 
-    def __getitem__(self, index: Tensor | slice) -> "TargetEncoding":
-        """Selects targets."""
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the tensors."""
+        return self.features.nbytes + self.spread.nbytes + self.explained.nbytes
+
+    def __getitem__(self, index: Tensor) -> "TargetEncoding":
+        """Selects targets, as copies."""
         return TargetEncoding(
             self.features[index], self.spread[index], self.explained[index], self.d_z
         )
@@ -72,7 +77,9 @@ class ACIDModel(nn.Module):
 
     def transform(self, columns: Float[Tensor, "batch n d"]) -> Float[Tensor, "batch n d"]:
         """Turns raw columns into what the network reads."""
-        return rank_normal(columns) if self.config.transform == "rank-normal" else standardise(columns)
+        return (
+            rank_normal(columns) if self.config.transform == "rank-normal" else standardise(columns)
+        )
 
     def encode_conditioning(self, z: Float[Tensor, "batch n d_z"]) -> Conditioning:
         """Encodes conditioning sets; d_z may be 0."""
@@ -92,7 +99,7 @@ class ACIDModel(nn.Module):
         Returns:
             An encoding of batch * t targets, in that order.
         """
-        batch, t, n, d = x.shape
+        _, t, _, d = x.shape
         columns = x.transpose(1, 2).flatten(2)  # (batch, n, t * d)
         channels, explained, ridges = self._channels(columns, conditioning.smoothers)
         tokens = self.embed_target(channels).unflatten(2, (t, d))

@@ -3,9 +3,9 @@
 `MHAttn(A, B) = A Wq + Drop(FFN(LN(A Wq + Drop(mha(A, B)))))` (section "Model architecture").
 """
 
-import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
 
 
 class FeedForward(nn.Sequential):
@@ -58,7 +58,7 @@ class MHAttn(nn.Module):
             attended = value.expand_as(query)
         else:
             attended = self._merge(
-                F.scaled_dot_product_attention(
+                scaled_dot_product_attention(
                     self._split(query), self._split(key), self._split(value)
                 )
             )
@@ -77,5 +77,3 @@ def over_samples(
     """Applies a block along the samples of each column (SoS)."""
     by_column = tokens.transpose(1, 2)
     return block(by_column, by_column).transpose(1, 2)
-
-

@@ -1,5 +1,6 @@
 """The encoder: attention over the dimensions of a row, and over the samples of a column."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jaxtyping import Float
@@ -68,16 +69,14 @@ class Encoder(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         last = config.layers - 1
-        self.layers = nn.ModuleList(
-            Layer(config, updates_z=k < last) for k in range(config.layers)
-        )
+        self.layers = nn.ModuleList(Layer(config, updates_z=k < last) for k in range(config.layers))
 
     def encode_z(self, z: Float[Tensor, "batch n d_z e"]) -> tuple[ZContext, ...]:
         """Runs Z through the layers; empty when d_z = 0."""
         if z.shape[2] == 0:
             return ()
         contexts = []
-        for layer in self.layers:
+        for layer in self._layers():
             context, z = layer.z_step(z)
             contexts.append(context)
         return tuple(contexts)
@@ -86,8 +85,11 @@ class Encoder(nn.Module):
         self, x: Float[Tensor, "batch n t d_x e"], contexts: tuple[ZContext, ...]
     ) -> Float[Tensor, "batch n t d_x e"]:
         """Runs targets through the layers."""
-        for k, layer in enumerate(self.layers):
+        for k, layer in enumerate(self._layers()):
             x = layer.target_step(x, contexts[k] if contexts else None)
         return x
 
-
+    def _layers(self) -> Iterator[Layer]:
+        for layer in self.layers:
+            assert isinstance(layer, Layer)
+            yield layer

@@ -2,8 +2,8 @@
 
 A smoother is a linear map H that depends on Z alone. Its leave-one-out residual of a target v is
 `(v - Hv) / (1 - diag H)`. Each smoother is kernel ridge regression in a low-rank basis, found by
-pivoted Cholesky, so that it costs `n m^2` once for Z and `n m` for each target. Neither the order of
-rows nor that of Z's columns matters: pivots are chosen by the kernel, not by position.
+pivoted Cholesky, so that it costs `n m^2` once for Z and `n m` for each target. Neither the order
+of rows nor that of Z's columns matters: pivots are chosen by the kernel, not by position.
 """
 
 import math
@@ -96,10 +96,9 @@ def _pivoted_cholesky(
     rank = min(rank, n)
     basis = z.new_zeros(batch, n, rank)
     # All diagonals are equal at first: start from the point nearest to the centre.
-    left = 1.0 - 1e-3 * z.square().mean(-1) / (1 + z.square().mean(-1))
-    residual = torch.ones_like(left)
+    pivot = z.square().sum(-1).argmin(dim=1)
+    residual = torch.ones_like(z[..., 0])
     for k in range(rank):
-        largest, pivot = left.max(dim=1)
         row = pivot[:, None, None]
         column = kernel(z, z.gather(1, row.expand(-1, 1, d_z)))
         if k:
@@ -110,7 +109,7 @@ def _pivoted_cholesky(
         column = torch.where(keep, column / variance.clamp(min=_NEGLIGIBLE).sqrt(), 0.0)
         basis[..., k] = column
         residual = (residual - column.square()).clamp(min=0)
-        left = residual
+        pivot = residual.argmax(dim=1)
     return basis
 
 

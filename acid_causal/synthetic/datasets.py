@@ -94,9 +94,9 @@ def null_datasets(stream: str, count: int, n: int, d_z: int, seed: int) -> Label
         raise unknown("stream", stream, NULL_STREAMS)
     config = replace(NULL_STREAMS[stream], wide=0.0, max_batch=32)
     source = Stream(config, seed)
-    xs, ys, zs = [], [], []
+    parts: list[tuple[Tensor, Tensor, Tensor]] = []
     generator = seeded("benchmark", "null", stream, n, d_z, seed)
-    while len(xs) < count:
+    while len(parts) < count:
         batch = source.draw(generator, n=n, d_z=d_z)
         t = batch.x.shape[1]
         i, j = torch.triu_indices(t, t, 1)
@@ -106,8 +106,6 @@ def null_datasets(stream: str, count: int, n: int, d_z: int, seed: int) -> Label
             choices = independent[b].nonzero()[:, 0]
             at = torch.randint(0, len(choices), (), generator=generator)
             pick = int(choices[at])
-            xs.append(batch.x[b, i[pick]])
-            ys.append(batch.x[b, j[pick]])
-            zs.append(batch.z[b])
-    x, y, z = (torch.stack(part[:count]) for part in (xs, ys, zs))
+            parts.append((batch.x[b, i[pick]], batch.x[b, j[pick]], batch.z[b]))
+    x, y, z = (torch.stack(part) for part in zip(*parts[:count], strict=True))
     return LabelledDatasets(x, y, z, torch.zeros(count, dtype=torch.long))

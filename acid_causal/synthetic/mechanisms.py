@@ -95,8 +95,7 @@ def multiplicative(parents: Parents, strength: Strength, generator: Generator) -
 
 
 def steps(parents: Parents, strength: Strength, generator: Generator) -> Signal:
-    """A piecewise constant function: a sum of random thresholds, as in a boosted forest of stumps
-    and of two-way interactions of stumps."""
+    """A piecewise constant function: a sum of random stumps and of products of two stumps."""
     batch, _, p = parents.shape
     total = torch.zeros(parents.shape[:2], device=parents.device)
     for _ in range(8):
@@ -110,7 +109,7 @@ def steps(parents: Parents, strength: Strength, generator: Generator) -> Signal:
 
 
 def gaussian_process(parents: Parents, strength: Strength, generator: Generator) -> Signal:
-    """A draw of a Gaussian process with an RBF kernel over all parents (random Fourier features)."""
+    """A draw of a Gaussian process, RBF kernel over all parents, by random Fourier features."""
     batch, features = parents.shape[0], 128
     length = log_uniform(generator, 0.6, 2.5, batch, 1, 1)
     norm = strength.norm(dim=-1).clamp(min=1e-6)[:, None, None]

@@ -1,15 +1,19 @@
 """Structural equation models: structure x mechanism x noise, simulated in one batch."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
 from acid_causal.synthetic.draws import coin, log_uniform, rand
 from acid_causal.synthetic.mechanisms import TRAINING, Mechanism, mlp
 from acid_causal.synthetic.noise import NOISES, Noise
 from acid_causal.synthetic.structures import Structure
+
+Family = TypeVar("Family")
 
 
 @dataclass(frozen=True)
@@ -43,11 +47,10 @@ def simulate(
     values = torch.zeros(batch, n, size, device=generator.device)
     ratio = log_uniform(generator, *domain.noise_ratio, batch, size, 1)
     for j in range(size):
+        exogenous = torch.empty(batch, n, device=generator.device)
+        for draw, rows in _shared_out(domain.noises, batch, generator):
+            exogenous[rows] = draw(generator, (len(rows), n))
         present = structure.parents[:, j, :j]
-        exogenous = _pick(
-            list(domain.noises.values()), lambda draw, rows: draw(generator, (len(rows), n)),
-            batch, n, generator,
-        )  # fmt: skip
         if not present.any():
             values[..., j] = exogenous
             continue
@@ -57,13 +60,9 @@ def simulate(
         strength = log_uniform(generator, *domain.strength, batch, width)
         strength = strength * present.gather(1, chosen)
         causes = values[..., :j].gather(2, chosen[:, None, :].expand(-1, n, -1))
-        signal = _standardise(
-            _pick(
-                list(domain.mechanisms.values()),
-                lambda draw, rows, c=causes, s=strength: draw(c[rows], s[rows], generator),
-                batch, n, generator,
-            )  # fmt: skip
-        )
+        signal = torch.empty_like(exogenous)
+        for mechanism, rows in _shared_out(domain.mechanisms, batch, generator):
+            signal[rows] = _standardise(mechanism(causes[rows], strength[rows], generator))
         if domain.heteroscedastic:
             exogenous = exogenous * _scale(causes, strength, domain.heteroscedastic, generator)
         root = ~present.any(-1, keepdim=True)
@@ -72,15 +71,16 @@ def simulate(
     return values
 
 
-def _pick(draws, call, batch, n, generator):  # type: ignore[no-untyped-def]
-    """Lets each dataset draw one of several families: `(batch, n)`."""
-    out = torch.empty(batch, n, device=generator.device)
-    choice = torch.randint(0, len(draws), (batch,), generator=generator, device=generator.device)
-    for k, draw in enumerate(draws):
+def _shared_out(
+    families: Mapping[str, Family], batch: int, generator: Generator
+) -> Iterator[tuple[Family, Int[Tensor, " rows"]]]:
+    """Lets each dataset draw one of several families; yields a family and its datasets."""
+    size = (batch,)
+    choice = torch.randint(0, len(families), size, generator=generator, device=generator.device)
+    for k, family in enumerate(families.values()):
         rows = (choice == k).nonzero()[:, 0]
         if len(rows):
-            out[rows] = call(draw, rows)
-    return out
+            yield family, rows
 
 
 def _scale(causes: Tensor, strength: Tensor, chance: float, generator: Generator) -> Tensor:

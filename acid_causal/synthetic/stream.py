@@ -71,9 +71,7 @@ class Stream:
         device: where the batches are made.
     """
 
-    def __init__(
-        self, config: StreamConfig, seed: int, device: torch.device | str = "cpu"
-    ) -> None:
+    def __init__(self, config: StreamConfig, seed: int, device: torch.device | str = "cpu") -> None:
         self.config, self.seed, self.device = config, seed, device
         self.domain = Domain(
             mechanisms=mechanisms.families(config.mechanisms),

@@ -103,7 +103,6 @@ def random_dags(
     A focus pair is drawn, half of the time adjacent. Members of the conditioning set and the other
     targets are drawn by their distance to it, with a preference that ranges from none to strong.
     """
-    device = generator.device
     size = d_z + targets + latents
     degree = 1.0 + 3.0 * rand(generator, batch, 1, 1)
     # Hubs: some causes have many more children than others, in half of the graphs.

@@ -28,7 +28,9 @@ def test_fit_is_kernel_ridge_regression():
         expected = v.mean() + kernel @ torch.linalg.solve(
             kernel + ridge * torch.eye(60, dtype=z.dtype), centred
         )
-        torch.testing.assert_close(smoother.smooth(v, torch.tensor([[k]]))[0], expected, atol=5e-3, rtol=0)
+        torch.testing.assert_close(
+            smoother.smooth(v, torch.tensor([[k]]))[0], expected, atol=5e-3, rtol=0
+        )
 
 
 def test_residual_is_what_a_fit_without_the_row_leaves():

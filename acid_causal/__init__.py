@@ -1,0 +1,57 @@
+"""ACID: a learned conditional independence test for causal discovery with PC and FCI.
+
+Importing the package is cheap: torch and causal-learn are loaded when a name that needs them is
+first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from acid_causal.causal_learn import ACID as ACID
+    from acid_causal.causal_learn import acid as acid
+    from acid_causal.checkpoint import load_model as load_model
+    from acid_causal.datasets import load_sachs as load_sachs
+    from acid_causal.tester import CITestResult as CITestResult
+    from acid_causal.tester import Tester as Tester
+    from acid_causal.tester import ci_test as ci_test
+
+    __version__: str
+
+_MODULE_OF = {
+    "ACID": "causal_learn",
+    "CITestResult": "tester",
+    "Tester": "tester",
+    "acid": "causal_learn",
+    "ci_test": "tester",
+    "load_model": "checkpoint",
+    "load_sachs": "datasets",
+}
+
+__all__ = [
+    "ACID",
+    "CITestResult",
+    "Tester",
+    "__version__",
+    "acid",
+    "ci_test",
+    "load_model",
+    "load_sachs",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Loads a public name when it is first used (PEP 562)."""
+    value: object
+    if name == "__version__":
+        value = import_module("importlib.metadata").version("acid-causal")
+    elif name in _MODULE_OF:
+        value = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value  # from now on found without this function
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

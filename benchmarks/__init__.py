@@ -1,0 +1,5 @@
+"""The experiments of the project, run by `python -m benchmarks NAME`.
+
+A run reads top-down: `__main__` (the command line) -> `experiments/` (what is asked: settings, one
+job's work, the report) -> `runner` (jobs to rows) -> `store` (rows to CSV) -> `pictures/`.
+"""

@@ -1,0 +1,43 @@
+"""How good a conditional independence test is, from p-values and labels."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+from sklearn.metrics import f1_score, roc_auc_score
+
+# Figures of a test in the order of the CSV. Papers differ in which class F1 is about, hence two.
+METRICS = ("auc", "f1_dependence", "f1_independence", "type_1", "type_2")
+
+
+def metrics_of(
+    pvalues: NDArray[np.float64], labels: NDArray[np.int64], alpha: float = 0.05
+) -> dict[str, float]:
+    """Scores a test's answers.
+
+    Args:
+        pvalues: Shape (datasets,).
+        labels: Shape (datasets,): 1 where X and Y are dependent given Z, 0 where H0 is true.
+        alpha: Level of the decisions; the area under the ROC curve does not depend on it.
+
+    Returns:
+        One figure for each name in `METRICS`.
+    """
+    rejected = (pvalues < alpha).astype(np.int64)
+    return {
+        "auc": float(roc_auc_score(labels, -pvalues)),
+        "f1_dependence": float(f1_score(labels, rejected, pos_label=1, zero_division=0.0)),
+        "f1_independence": float(f1_score(labels, rejected, pos_label=0, zero_division=0.0)),
+        "type_1": float(rejected[labels == 0].mean()),
+        "type_2": float(1 - rejected[labels == 1].mean()),
+    }
+
+
+def fold_interval(values: NDArray[np.float64], level: float = 0.95) -> tuple[float, float]:
+    """Returns the mean over folds and the half width of its Student interval.
+
+    Args:
+        values: One figure a fold, shape (folds,), at least two.
+        level: Coverage of the interval.
+    """
+    half = stats.t.ppf((1 + level) / 2, len(values) - 1) * stats.sem(values)
+    return float(np.mean(values)), float(half)

@@ -1,0 +1,118 @@
+"""`calibration`: are p-values uniform when H0 is true?
+
+Only independent datasets, 1000 a cell (n x d_z), from the stream that models are trained on and
+from streams that none has seen (`acid_causal.synthetic.NULL_STREAMS`). One row for each (method,
+stream, cell).
+"""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from benchmarks.experiments.six_models import as_questions
+from benchmarks.jobs import Experiment, Job, Results
+from benchmarks.methods import get_method
+from benchmarks.pictures.quantiles import draw_quantiles
+from benchmarks.tables import aligned
+
+# Training's own stream, its hard corner (strong common causes), and mechanisms never trained on.
+STREAMS = ("training", "hard", "steps", "gp", "switching")
+SAMPLE_SIZES = (50, 100, 200, 500, 1000, 2000)
+DIMENSIONS = (0, 1, 2, 3, 5, 10, 20)
+DATASETS = 1000
+QUICK_SAMPLE_SIZES = (100, 300)
+QUICK_DIMENSIONS = (0, 1, 3, 10)
+QUICK_DATASETS = 200
+FIRST_SEED = 8_000_000
+
+METHODS = ("acid", "kcit", "rcit", "fisherz")
+QUICK_METHODS = ("acid", "rcit", "fisherz")
+# 1000 datasets a cell: KCI would take days at larger n.
+KCIT_LARGEST_N = 200
+
+LEVELS = {"type_1_at_01": 0.01, "type_1_at_05": 0.05, "type_1_at_10": 0.1}
+# Probabilities at which a row keeps quantiles of its p-values, for the QQ picture.
+PROBABILITIES = (0.002, 0.005, 0.01, 0.02, 0.05, *(round(0.1 * k, 1) for k in range(1, 10)), 0.95)
+
+
+def make_jobs(methods: Sequence[str], quick: bool) -> list[Job]:
+    """Lists one job for each (stream, cell, method that is asked there)."""
+    count = QUICK_DATASETS if quick else DATASETS
+    cells = [
+        (stream, n, d_z)
+        for stream in STREAMS
+        for n in (QUICK_SAMPLE_SIZES if quick else SAMPLE_SIZES)
+        for d_z in (QUICK_DIMENSIONS if quick else DIMENSIONS)
+    ]
+    return [
+        Job(
+            "calibration",
+            method,
+            (("stream", stream), ("n", n), ("d_z", d_z), ("datasets", count)),
+            FIRST_SEED,
+        )
+        for stream, n, d_z in cells
+        for method in methods
+        if get_method(method).reaches(n, d_z) and (method != "kcit" or n <= KCIT_LARGEST_N)
+    ]
+
+
+def run(job: Job) -> Results:
+    """Asks a method about the independent datasets of one cell."""
+    from acid_causal.synthetic import null_datasets
+
+    drawn = null_datasets(
+        str(job["stream"]), job.number("datasets"), job.number("n"), job.number("d_z"), job.seed
+    )
+    questions = as_questions(drawn.x, drawn.y, drawn.z)
+    method = get_method(job.method)
+    method.pvalues(questions[:1])  # imports and weights are not timed
+    start = time.perf_counter()
+    pvalues = np.asarray(method.pvalues(questions))
+    seconds = (time.perf_counter() - start) / len(questions)
+    quantiles = np.quantile(pvalues, PROBABILITIES)
+    return {
+        **{name: float((pvalues < level).mean()) for name, level in LEVELS.items()},
+        "ks_distance": float(stats.kstest(pvalues, "uniform").statistic),
+        "quantiles": " ".join(f"{quantile:.5g}" for quantile in quantiles),
+        "seconds_per_test": seconds,
+    }
+
+
+def report(rows: pd.DataFrame, picture: Path) -> str:
+    """Prints, for each stream and method, the mean and the worst cell; draws the QQ picture."""
+    draw_quantiles(rows, PROBABILITIES, picture)
+    header = ("stream", "method", "cells", *LEVELS, "worst at .05", "KS distance", "s/test")
+    cells = []
+    for (stream, method), group in rows.groupby(["stream", "method"], sort=False):
+        worst = group.loc[group["type_1_at_05"].idxmax()]
+        cells.append(
+            (
+                stream,
+                method,
+                len(group),
+                *(float(group[name].mean()) for name in LEVELS),
+                f"{worst['type_1_at_05']:.3f} (n={worst['n']}, d_z={worst['d_z']})",
+                float(group["ks_distance"].mean()),
+                f"{group['seconds_per_test'].mean():.2g}",
+            )
+        )
+    count = int(rows["datasets"].iloc[0])
+    caption = f"H0 only, {count} datasets a cell; means over cells (n x d_z)."
+    return "\n".join([caption, "", aligned(header, cells)])
+
+
+CALIBRATION = Experiment(
+    name="calibration",
+    methods=METHODS,
+    quick_methods=QUICK_METHODS,
+    setting_columns=("stream", "n", "d_z", "datasets"),
+    result_columns=(*LEVELS, "ks_distance", "quantiles", "seconds_per_test"),
+    jobs=make_jobs,
+    run=run,
+    report=report,
+)

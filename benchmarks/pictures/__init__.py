@@ -1,0 +1,1 @@
+"""The pictures: one look (`style`), one module for each kind."""

@@ -1,0 +1,73 @@
+"""Metrics of tests against sample size or dimension, with bands over folds."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, NullLocator
+
+from benchmarks.pictures.style import GREY, picture, style_of
+
+_PANELS = {
+    "auc": "AUC",
+    "f1_dependence": "F1 (dependence positive)",
+    "type_1": "Type I error",
+    "type_2": "Type II error",
+}
+_AXIS_LABELS = {"n": "sample size n", "d_z": "dimension of the conditioning set $d_z$"}
+
+
+def draw_metrics(summary: pd.DataFrame, axis: str, title: str, path: Path) -> None:
+    """Draws four panels, one line for each method.
+
+    Args:
+        summary: One row for each (axis, method), with METRIC and METRIC_half.
+        axis: "n" or "d_z".
+        title: Of the picture.
+        path: The PNG.
+    """
+    with picture(path, 9.5, 7.0) as figure:
+        figure.suptitle(title.replace("d_z", "$d_z$"), fontsize=13, fontweight="bold")
+        panels = figure.subplots(2, 2, sharex=True)
+        for panel, (metric, name) in zip(panels.flat, _PANELS.items(), strict=True):
+            _draw_panel(panel, summary, axis, metric)
+            panel.set_title(name, loc="left")
+        for panel in panels[1]:
+            panel.set_xlabel(_AXIS_LABELS[axis])
+        handles, labels = panels[0, 0].get_legend_handles_labels()
+        figure.legend(
+            handles, labels, loc="outside lower center", ncols=len(labels), handlelength=4
+        )
+
+
+def _draw_panel(panel: Axes, summary: pd.DataFrame, axis: str, metric: str) -> None:
+    if metric == "type_1":
+        panel.axhline(0.05, color=GREY, linewidth=1.0)
+        panel.annotate(
+            ".05", (1, 0.05), xycoords=("axes fraction", "data"), xytext=(3, 0),
+            textcoords="offset points", va="center", color=GREY, fontsize=8,
+        )  # fmt: skip
+    if metric == "auc":
+        panel.axhline(0.5, color=GREY, linewidth=1.0)
+        panel.annotate(
+            "chance", (1, 0.5), xycoords=("axes fraction", "data"), xytext=(3, 0),
+            textcoords="offset points", va="center", color=GREY, fontsize=8,
+        )  # fmt: skip
+    for method, rows in summary.groupby("method", sort=False):
+        style = style_of(str(method))
+        where = rows[axis].to_numpy(dtype=float)
+        mean = rows[metric].to_numpy(dtype=float)
+        half = rows[f"{metric}_half"].to_numpy(dtype=float)
+        low, high = np.clip(mean - half, 0, 1), np.clip(mean + half, 0, 1)
+        panel.fill_between(where, low, high, color=style.color, alpha=0.13, linewidth=0)
+        panel.plot(
+            where, mean, color=style.color, linestyle=style.dashes, marker=style.marker,
+            markersize=5, linewidth=1.8, label=style.label,
+        )  # fmt: skip
+    ticks = sorted(summary[axis].unique())
+    panel.set_xscale("log")
+    panel.xaxis.set_major_locator(FixedLocator(ticks))
+    panel.xaxis.set_minor_locator(NullLocator())
+    panel.set_xticklabels([str(int(tick)) for tick in ticks])
+    panel.set_ylim(-0.02, 1.02)

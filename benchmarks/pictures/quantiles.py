@@ -1,0 +1,57 @@
+"""QQ picture of p-values under H0 against the uniform distribution."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from benchmarks.pictures.style import GREY, picture, style_of
+
+_FLOOR = 1e-4  # where a p-value of 0 is drawn
+
+
+def draw_quantiles(rows: pd.DataFrame, probabilities: Sequence[float], path: Path) -> None:
+    """Draws one panel for each stream: a line for each method, its cells' range as a band.
+
+    Both axes are logarithmic, as the small p-values are those that decide. A line above the
+    diagonal is conservative; one below it rejects true hypotheses too often.
+
+    Args:
+        rows: One row for each (method, stream, cell), with its quantiles as text.
+        probabilities: The probabilities of these quantiles.
+        path: The PNG.
+    """
+    streams = list(rows["stream"].unique())
+    expected = np.asarray(probabilities)
+    with picture(path, 3.1 * len(streams) + 0.6, 4.3) as figure:
+        title = "p-values under H0 against uniform: median cell and 80 % of the cells"
+        figure.suptitle(title, fontsize=13, fontweight="bold")
+        panels = figure.subplots(1, len(streams), sharex=True, sharey=True, squeeze=False)[0]
+        for panel, stream in zip(panels, streams, strict=True):
+            _draw_panel(panel, rows[rows["stream"] == stream], expected)
+            panel.set_title(stream, loc="left")
+            panel.set_xlabel("expected p-value")
+        panels[0].set_ylabel("observed p-value")
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(
+            handles, labels, loc="outside lower center", ncols=len(labels), handlelength=4
+        )
+
+
+def _draw_panel(panel: Axes, rows: pd.DataFrame, expected: np.ndarray) -> None:
+    panel.plot(expected, expected, color=GREY, linewidth=1.0, label="uniform")
+    for method, cells in rows.groupby("method", sort=False):
+        style = style_of(str(method))
+        observed = np.array([[float(q) for q in text.split()] for text in cells["quantiles"]])
+        observed = np.clip(observed, _FLOOR, 1.0)
+        low, high = np.percentile(observed, (10, 90), axis=0)
+        panel.fill_between(expected, low, high, color=style.color, alpha=0.13, linewidth=0)
+        panel.plot(
+            expected, np.median(observed, axis=0), color=style.color, linestyle=style.dashes,
+            marker=style.marker, markersize=3.5, linewidth=1.6, label=style.label,
+        )  # fmt: skip
+    panel.set_xscale("log")
+    panel.set_yscale("log")
+    panel.set_ylim(_FLOOR * 0.8, 1.15)

@@ -1,0 +1,80 @@
+"""One look for all pictures: Okabe-Ito colours, and never colour alone."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+# Okabe and Ito's palette, told apart with any common colour blindness.
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
+GREY = "#8A8A8A"
+INK = "#222222"
+
+_RC: dict[str, Any] = {
+    "font.size": 10,
+    "font.family": "DejaVu Sans",
+    "text.color": INK,
+    "axes.edgecolor": "#555555",
+    "axes.labelcolor": INK,
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#E4E4E4",
+    "grid.linewidth": 0.7,
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "savefig.dpi": 160,
+    "savefig.facecolor": "white",
+}
+
+
+@dataclass(frozen=True)
+class MethodStyle:
+    """How a method is drawn in every picture."""
+
+    label: str
+    color: str
+    dashes: Any
+    marker: str
+
+
+_STYLES = {
+    "acid": MethodStyle("ACID", BLUE, "-", "o"),
+    "kcit": MethodStyle("KCI", VERMILION, (0, (5, 1.5)), "s"),
+    "kci": MethodStyle("KCI", VERMILION, (0, (5, 1.5)), "s"),
+    "rcit": MethodStyle("RCIT", GREEN, (0, (6, 1.5, 1, 1.5)), "^"),
+    "fisherz": MethodStyle("Fisher-z", INK, (0, (1, 1.2)), "D"),
+    "fastkci": MethodStyle("FastKCI", PURPLE, (0, (3, 1, 1, 1, 1, 1)), "v"),
+}
+
+
+def style_of(method: str) -> MethodStyle:
+    """Returns a method's style; `acid:NAME` is drawn in another colour than the default model."""
+    base, _, model = method.partition(":")
+    if model:
+        return MethodStyle(f"ACID ({Path(model).stem})", ORANGE, (0, (8, 2)), "P")
+    return _STYLES[base]
+
+
+@contextmanager
+def picture(path: Path, width: float, height: float) -> Iterator[Figure]:
+    """Gives a figure in the house style and writes it to a PNG in the end.
+
+    Args:
+        path: The file; its folder is created.
+        width: In inches.
+        height: In inches.
+    """
+    # rc_context keeps the caller's settings; a bare Figure needs no window and no global state.
+    with mpl.rc_context(rc=_RC):  # type: ignore[arg-type]
+        figure = Figure(figsize=(width, height), layout="constrained")
+        yield figure
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, metadata={"Software": None})

@@ -1,0 +1,34 @@
+"""Plain-text tables."""
+
+import math
+from collections.abc import Sequence
+
+
+def aligned(header: Sequence[str], rows: Sequence[Sequence[object]], digits: int = 3) -> str:
+    """Lays out a table with words to the left and numbers to the right.
+
+    Args:
+        header: Names of the columns.
+        rows: Cells; None and NaN, which stand for "does not apply", become a dash.
+        digits: Decimals of a float.
+    """
+    cells = [list(header), *([_text(cell, digits) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    numeric = [
+        all(not isinstance(cell, str) for cell in column) for column in zip(*rows, strict=True)
+    ]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if number else cell.ljust(width)
+            for cell, width, number in zip(line, widths, numeric, strict=True)
+        ).rstrip()
+        for line in cells
+    ]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(lines)
+
+
+def _text(cell: object, digits: int) -> str:
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return "–"
+    return f"{cell:.{digits}f}" if isinstance(cell, float) else str(cell)

@@ -1,0 +1,49 @@
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pytest
+from causallearn.search.ConstraintBased.FCI import fci
+from causallearn.search.ConstraintBased.PC import pc
+
+from acid_causal.checkpoint import TrainedModel
+from acid_causal.datasets import load_sachs
+from benchmarks.search import search
+
+
+@pytest.fixture(scope="module")
+def table() -> np.ndarray:
+    return np.log(load_sachs().data[:300])
+
+
+def test_counting_does_not_change_pc(table: np.ndarray) -> None:
+    counted = search("pc", "fisherz", table)
+    plain = pc(table, 0.05, "fisherz", show_progress=False)
+    np.testing.assert_array_equal(counted.endpoints, plain.G.graph)
+    # causal-learn keeps three entries beside its p-values.
+    assert counted.tests_computed == len(plain.test.pvalue_cache) - 3
+    assert counted.tests_asked > counted.tests_computed
+    assert counted.seconds > 0
+
+
+def test_counting_does_not_change_fci(table: np.ndarray) -> None:
+    counted = search("fci", "fisherz", table, alpha=0.1)
+    plain, _ = fci(table, "fisherz", 0.1, show_progress=False)
+    np.testing.assert_array_equal(counted.endpoints, plain.graph)
+    assert counted.tests_asked >= counted.tests_computed > 0
+
+
+def test_fci_keeps_quiet(table: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
+    search("fci", "fisherz", table)
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("algorithm", ["pc", "fci"])
+def test_acid_counts_for_itself(
+    algorithm: Literal["pc", "fci"], table: np.ndarray, tiny_model: TrainedModel, tmp_path: Path
+) -> None:
+    path = tmp_path / "tiny.safetensors"
+    tiny_model.save(path)
+    found = search(algorithm, f"acid:{path}", table[:, :5])
+    assert found.tests_computed >= 10
+    assert found.tests_asked >= 10

@@ -1,0 +1,274 @@
+"""The adapter inside causal-learn, with test doubles in place of the trained model."""
+
+import copy
+import multiprocessing
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from causallearn.graph.Dag import Dag
+from causallearn.graph.GraphNode import GraphNode
+from causallearn.search.ConstraintBased.CDNOD import cdnod
+from causallearn.search.ConstraintBased.FCI import fci
+from causallearn.search.ConstraintBased.PC import pc
+from causallearn.utils.cit import CIT, CIT_Base
+from causallearn.utils.DAG2CPDAG import dag2cpdag
+from causallearn.utils.PCUtils.BackgroundKnowledge import BackgroundKnowledge
+from oracle import Answer, CountingTester, FisherZThroughACID, linear_data, random_dag
+
+from acid_causal import acid
+from acid_causal.errors import CacheError, InputError, InputTypeError, ModelError, OptionError
+
+QUIET = {"show_progress": False}
+
+
+def table(seed=0, d=8, n=200, degree=3.0):
+    return linear_data(random_dag(d, degree, seed), n, seed)
+
+
+def true_cpdag(dag):
+    nodes = [GraphNode(f"X{v + 1}") for v in range(len(dag))]
+    graph = Dag(nodes)
+    for i, j in dag.edges:
+        graph.add_directed_edge(nodes[i], nodes[j])
+    return dag2cpdag(graph).graph
+
+
+# ---- graphs --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_pc_recovers_the_true_cpdag_from_d_separations(seed):
+    dag = random_dag(4 + seed % 6, 2.5, seed)
+    data = np.zeros((50, len(dag)))
+    found = pc(data, 0.05, "acid-oracle", stable=seed % 3 > 0, dag=dag, **QUIET)
+    np.testing.assert_array_equal(found.G.graph, true_cpdag(dag))
+
+
+def test_fci_finds_the_latent_confounder_from_d_separations():
+    # 0 -> 1 <- (4) -> 2 <- 3, variable 4 hidden: 0 o-> 1 <-> 2 <-o 3.
+    dag = nx.DiGraph([(0, 1), (4, 1), (4, 2), (3, 2)])
+    graph, _ = fci(np.zeros((50, 4)), "acid-oracle", 0.05, dag=dag, **QUIET)
+    edges = {str(edge) for edge in graph.get_graph_edges()}
+    assert edges == {"X1 o-> X2", "X2 <-> X3", "X4 o-> X3"}
+
+
+PC_WAYS = [
+    {"stable": False},
+    {"uc_rule": 0, "uc_priority": 3},
+    {"uc_rule": 1, "uc_priority": 0},
+    {"uc_rule": 1, "uc_priority": 4},
+    {"uc_rule": 2},
+    {"uc_rule": 2, "stable": False, "uc_priority": -1},
+    {"max_k": 1},
+    {"verbose": True},
+    {"node_names": [f"gene {i}" for i in range(8)]},
+]
+
+
+@pytest.mark.parametrize("way", PC_WAYS, ids=str)
+def test_pc_equals_causal_learn_s_own_on_the_same_p_values(way):
+    for seed in range(3):
+        found = pc(table(seed), 0.05, "acid-fisherz", **QUIET, **way)
+        expected = pc(table(seed), 0.05, "mv_fisherz", **QUIET, **way)
+        np.testing.assert_array_equal(found.G.graph, expected.G.graph)
+
+
+def test_background_knowledge():
+    nodes = [GraphNode(f"X{i + 1}") for i in range(8)]
+    knowledge = BackgroundKnowledge()
+    knowledge.add_forbidden_by_node(nodes[0], nodes[1])
+    knowledge.add_forbidden_by_node(nodes[1], nodes[0])
+    knowledge.add_required_by_node(nodes[2], nodes[3])
+    for stable in (True, False):
+        found, expected = (
+            pc(table(), 0.05, name, stable, background_knowledge=knowledge, **QUIET)
+            for name in ("acid-fisherz", "mv_fisherz")
+        )
+        np.testing.assert_array_equal(found.G.graph, expected.G.graph)
+        assert found.G.graph[0, 1] == 0
+
+
+def test_show_progress():
+    pc(table(), 0.05, "acid-fisherz", show_progress=True)
+
+
+def test_fci_equals_causal_learn_s_own_on_the_same_p_values():
+    for seed in range(3):
+        data = table(seed, d=9)[:, 2:]
+        found, expected = (
+            fci(data, name, 0.05, **QUIET)[0] for name in ("acid-fisherz", "mv_fisherz")
+        )
+        np.testing.assert_array_equal(found.graph, expected.graph)
+
+
+def test_cdnod():
+    domain = np.repeat([0.0, 1.0], 100)[:, None]
+    found, expected = (
+        cdnod(table(), domain, 0.05, name, **QUIET) for name in ("acid-fisherz", "mv_fisherz")
+    )
+    np.testing.assert_array_equal(found.G.graph, expected.G.graph)
+
+
+def test_mvpc_with_missing_values():
+    data = table(1, d=6, n=400)
+    data[data[:, 0] > 1.0, 3] = np.nan  # column 0 decides whether column 3 is missing
+    data[::17, 5] = np.nan
+    graphs = []
+    for name in ("acid-fisherz", "mv_fisherz"):
+        np.random.seed(0)  # noqa: NPY002 - causal-learn's correction draws from the global generator
+        graphs.append(pc(data, 0.05, name, mvpc=True, **QUIET).G.graph)
+    np.testing.assert_array_equal(*graphs)
+
+
+# ---- one test ------------------------------------------------------------------------------------
+
+
+def test_is_a_proper_test_of_causal_learn():
+    test = CIT(table(), "acid-fisherz")
+    assert isinstance(test, CIT_Base)
+    assert test.method == "acid"
+    assert (test.sample_size, test.num_features) == (200, 8)
+    assert isinstance(test.data, np.ndarray)
+
+
+def test_any_spelling_of_a_question_has_one_answer():
+    test = FisherZThroughACID(table(), prefetch=False)
+    expected = test(0, 1, (2, 3))
+    assert type(expected) is float
+    assert 0.0 <= expected <= 1.0
+    spellings = [
+        (1, 0, (2, 3)),
+        (0, 1, [3, 2]),
+        (0, 1, {2, 3}),
+        (0, 1, (2, 3, 2)),
+        (np.int64(0), np.int32(1), np.array([3, 2])),
+    ]
+    assert [test(*spelling) for spelling in spellings] == [expected] * 5
+    assert (test.n_asked, test.n_computed) == (6, 1)
+    assert test(0, 1) == test(0, 1, None) == test(0, 1, ()) == test(0, 1, (), "skeleton", {})
+
+
+@pytest.mark.parametrize(
+    "question", [(0, 0), (0, 8), (-1, 2), (0, 1, (1,)), (0, 1, (9,)), ((0, 1), 2)], ids=str
+)
+def test_impossible_questions_are_refused(question):
+    test = FisherZThroughACID(table())
+    with pytest.raises((InputError, InputTypeError)):
+        test(*question)
+    assert test.n_computed == 0
+
+
+def test_data_frame():
+    data = table()
+    frame = pd.DataFrame(data, columns=list("abcdefgh"))
+    assert FisherZThroughACID(frame)(0, 1, (2,)) == FisherZThroughACID(data)(0, 1, (2,))
+
+
+def test_nan_is_never_returned():
+    class Broken(FisherZThroughACID):
+        def _make_tester(self, data, options):
+            tester = CountingTester(data)
+            tester.test_many = lambda questions: [Answer(float("nan"))] * len(questions)
+            return tester
+
+    with pytest.raises(ModelError, match="nan"):
+        Broken(table())(0, 1)
+
+
+def test_unknown_options_are_refused_with_the_closest_names():
+    with pytest.raises(OptionError, match="'prefetch_alpha'"):
+        pc(table(), 0.05, "acid-fisherz", prefetch_alfa=0.1, **QUIET)
+    with pytest.raises(OptionError, match="Did you mean 'model'"):
+        pc(table(), 0.05, acid, modle="acid-base", **QUIET)
+    for wrong in (0, 1, 2.0, float("nan"), "0.05", None):
+        with pytest.raises(OptionError, match="prefetch_alpha"):
+            FisherZThroughACID(table(), prefetch_alpha=wrong)
+    with pytest.raises(OptionError, match="prefetch must"):
+        FisherZThroughACID(table(), prefetch="no")
+
+
+# ---- copies, processes, threads ------------------------------------------------------------------
+
+
+def test_deepcopy_is_the_object_itself():
+    test = FisherZThroughACID(table())
+    assert copy.deepcopy(test) is test
+    assert copy.deepcopy({"test": test})["test"] is test
+
+
+def test_name_is_the_string_acid():
+    assert acid == "acid"
+    assert hash(acid) == hash("acid")
+    assert isinstance(acid, str)
+    assert {acid: 1}["acid"] == 1
+    assert pickle.loads(pickle.dumps(acid)) is acid
+    assert copy.deepcopy(acid) is acid
+
+
+def test_pickled_name_registers_the_test_in_a_fresh_process():
+    code = (
+        "import pickle, sys\n"
+        "name = pickle.loads(bytes.fromhex(sys.argv[1]))\n"
+        "from causallearn.utils.cit import _custom_ci_tests\n"
+        "assert _custom_ci_tests[name].__name__ == 'ACID'\n"
+    )
+    subprocess.run([sys.executable, "-c", code, pickle.dumps(acid).hex()], check=True)
+
+
+def test_pickled_test_gives_the_same_p_values(tmp_path):
+    path = tmp_path / "p.json"
+    test = FisherZThroughACID(table(), cache_path=path)
+    expected = test(0, 1, (2,))
+    other = pickle.loads(pickle.dumps(test))
+    assert other(0, 1, (2,)) == expected
+    assert other.n_computed == test.n_computed
+    assert other(3, 4) == test(3, 4)
+    with pytest.raises(CacheError):
+        other.save()  # the file belongs to the one it was copied from
+
+
+def ask(test):
+    return os.getpid(), test(0, 1, (2, 3))
+
+
+@pytest.mark.parametrize("method", ["spawn", "fork"])
+def test_worker_process(method):
+    test = FisherZThroughACID(table())
+    with multiprocessing.get_context(method).Pool(1) as pool:
+        pid, pvalue = pool.apply(ask, (test,))
+    assert pid != os.getpid()
+    assert pvalue == test(0, 1, (2, 3))
+
+
+def test_threads_compute_each_question_once():
+    test = FisherZThroughACID(table(), prefetch=False)
+    questions = [(i, j, (k,)) for i in range(3) for j in range(3, 5) for k in range(5, 8)] * 20
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda q: test(*q), questions))
+    assert test.n_computed == 18
+    assert test.n_asked == 360
+    plain = FisherZThroughACID(table(), prefetch=False)
+    assert answers == [plain(*q) for q in questions]
+
+
+def test_threads_with_prefetch_get_the_same_graph():
+    test = FisherZThroughACID(table())
+    barrier = threading.Barrier(4)
+
+    def search(order):
+        barrier.wait()
+        rng = np.random.default_rng(order)
+        pairs = [(i, j) for i in range(8) for j in range(i)]
+        return {(i, j): test(i, j) for i, j in rng.permutation(pairs).tolist()}
+
+    with ThreadPoolExecutor(4) as pool:
+        first, *others = pool.map(search, range(4))
+    assert all(other == first for other in others)

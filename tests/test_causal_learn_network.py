@@ -1,0 +1,108 @@
+"""The adapter with a real network behind it: tiny and untrained, as only the wiring is tested."""
+
+import multiprocessing
+
+import numpy as np
+import pytest
+import torch
+from causallearn.search.ConstraintBased.FCI import fci
+from causallearn.search.ConstraintBased.PC import pc
+from oracle import linear_data, random_dag
+
+from acid_causal import ACID, acid, tester
+from acid_causal.checkpoint import TrainedModel
+from acid_causal.errors import CacheError, InputError, OptionError
+from acid_causal.model import ACIDModel, ModelConfig
+from acid_causal.null import NullDistribution, _design
+from acid_causal.recipe import Recipe
+
+QUIET = {"show_progress": False}
+
+
+def table(seed=0, d=8):
+    return linear_data(random_dag(d, 3.0, seed), 200, seed)
+
+
+def search(data, name, path):
+    return pc(data, 0.5, name, model=path, **QUIET).G.graph
+
+
+def ask(test):
+    return test(0, 1, (2, 3))
+
+
+def flat_null(location, scale):
+    """The same normal distribution, pooled and whatever the question."""
+    conditional = np.zeros((3, _design(np.zeros((1, 5))).shape[1]))
+    conditional[:2, 0] = location, np.log(scale)
+    return NullDistribution((location, scale, 0.0), conditional, np.zeros(5), np.zeros(5))
+
+
+@pytest.fixture(scope="module")
+def model():
+    """A tiny random network, with a null that spreads its p-values over [0, 1]."""
+    config = ModelConfig(e=8, layers=1, attention_heads=2, head_count=2, smoother_rank=16)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        network = ACIDModel(config).eval()
+    bare = TrainedModel(network, flat_null(0.0, 1.0), Recipe("tiny", model=config))
+    questions = [(i, j, c) for i in range(8) for j in range(i) for c in [(), (8,)]]
+    logits = [r.statistic for r in tester.Tester(table(d=9), model=bare).test_many(questions)]
+    null = flat_null(float(np.mean(logits)), float(np.std(logits)))
+    return TrainedModel(network, null, Recipe("tiny", model=config))
+
+
+def test_pc_with_acid(model):
+    found = pc(table(d=7), 0.5, acid, model=model, prefetch_alpha=0.5, **QUIET)
+    plain = pc(table(d=7), 0.5, "acid", model=model, prefetch=False, **QUIET)
+    assert type(found.test) is ACID
+    assert found.test.pvalue_cache.keys() == plain.test.pvalue_cache.keys()
+    assert max(len(cond) for _, _, cond in found.test.pvalue_cache) >= 1
+    for question, pvalue in plain.test.pvalue_cache.items():
+        assert found.test.pvalue_cache[question] == pytest.approx(pvalue, abs=1e-4)
+    np.testing.assert_array_equal(found.G.graph, plain.G.graph)
+    assert found.test.n_batches < plain.test.n_batches / 3
+
+
+def test_fci_with_acid(model):
+    graph, _ = fci(table(d=6), acid, 0.5, model=model, **QUIET)
+    assert graph.get_num_nodes() == 6
+
+
+def test_mvpc_with_acid(model):
+    data = table()
+    data[::13, 3] = np.nan
+    with pytest.raises(InputError, match="missing"):
+        pc(data, 0.3, acid, mvpc=True, model=model, **QUIET)
+    found = pc(data, 0.3, acid, mvpc=True, model=model, missing="drop", **QUIET)
+    assert found.G.graph.shape == (8, 8)
+
+
+@pytest.mark.parametrize("method", ["spawn", "fork"])
+def test_worker_process_with_acid(model, method, tmp_path):
+    """A pickled test, and pc itself run in a worker with the pickled name."""
+    path = tmp_path / "tiny.safetensors"
+    model.save(path)
+    test = ACID(table(), model=path)
+    with multiprocessing.get_context(method).Pool(1) as pool:
+        pvalue = pool.apply(ask, (test,))
+        graph = pool.apply(search, (table(d=5), acid, path))
+    assert pvalue == pytest.approx(test(0, 1, (2, 3)), abs=1e-4)
+    np.testing.assert_array_equal(graph, search(table(d=5), acid, path))
+
+
+def test_cache_of_other_data_or_options_is_refused(model, tmp_path):
+    path = tmp_path / "p.json"
+    test = ACID(table(), path, model=model, null="pooled")
+    test(0, 1)
+    test.save()
+    del test
+    assert ACID(table(), path, model=model, null="pooled").pvalue_cache
+    for data, options in [(table(1), {"null": "pooled"}), (table(), {"null": "conditional"})]:
+        with pytest.raises(CacheError, match="belongs to other"):
+            ACID(data, path, model=model, **options)
+
+
+def test_misspelt_model():
+    with pytest.raises(OptionError, match="no-such-model"):
+        pc(table(), 0.05, acid, model="no-such-model", **QUIET)

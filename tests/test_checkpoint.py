@@ -1,0 +1,94 @@
+"""Weights files: what goes in comes out, and nothing else gets in."""
+
+import json
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from acid_causal.checkpoint import load_model, read_tensors, save_tensors
+from acid_causal.errors import ModelError, OptionError
+
+
+@pytest.fixture
+def saved(tiny_model, tmp_path):
+    path = tmp_path / "tiny.safetensors"
+    tiny_model.save(path)
+    return path
+
+
+def test_round_trip(tiny_model, saved):
+    again = load_model(saved)
+    assert again.sha256 == tiny_model.sha256
+    assert again.recipe == tiny_model.recipe
+    assert again.name == "tiny"
+    for name, tensor in tiny_model.network.state_dict().items():
+        assert torch.equal(tensor, again.network.state_dict()[name])
+
+
+def test_sha256_knows_weights_and_null(tiny_model, saved):
+    tensors, header = read_tensors(saved)
+    key = next(iter(tensors))
+    tensors[key] = tensors[key] + 1e-3
+    save_tensors(saved, tensors, header)
+    assert load_model(saved).sha256 != tiny_model.sha256
+    header["null"]["pooled"][0] += 1e-6
+    tensors[key] = tensors[key] - 1e-3
+    save_tensors(saved, tensors, header)
+    assert load_model(saved).sha256 != tiny_model.sha256
+
+
+def test_missing(tmp_path):
+    with pytest.raises(ModelError, match="no weights file"):
+        load_model(tmp_path / "none.safetensors")
+    with pytest.raises(OptionError, match="unknown model"):
+        load_model("no-such-model")
+
+
+@pytest.mark.parametrize("cut", [0, 7, 100, 5000, -1])
+def test_cut_short(saved, cut):
+    saved.write_bytes(saved.read_bytes()[:cut])
+    with pytest.raises(ModelError, match="damaged"):
+        load_model(saved)
+
+
+def test_of_another_format(saved, tmp_path):
+    save_file({"a": torch.ones(2)}, tmp_path / "other.safetensors")
+    with pytest.raises(ModelError, match="not a weights file"):
+        load_model(tmp_path / "other.safetensors")
+    torch.save({"a": torch.ones(2)}, saved)  # a pickle is not even looked into
+    with pytest.raises(ModelError, match="not a weights file"):
+        load_model(saved)
+
+
+def test_of_another_version(saved):
+    tensors, header = read_tensors(saved)
+    save_file(tensors, saved, metadata={"acid": json.dumps({**header, "version": 99})})
+    with pytest.raises(ModelError, match="version 99"):
+        load_model(saved)
+
+
+def test_with_nan(saved):
+    tensors, header = read_tensors(saved)
+    key = next(iter(tensors))
+    tensors[key] = tensors[key] * float("nan")
+    save_tensors(saved, tensors, header)
+    with pytest.raises(ModelError, match="not finite"):
+        load_model(saved)
+
+
+@pytest.mark.parametrize("part", ["recipe", "null"])
+def test_with_a_broken_header(saved, part):
+    tensors, header = read_tensors(saved)
+    for broken in ({}, [], "x", None):
+        save_tensors(saved, tensors, {**header, part: broken})
+        with pytest.raises(ModelError, match="does not hold a model"):
+            load_model(saved)
+
+
+def test_with_weights_that_do_not_fit(saved):
+    tensors, header = read_tensors(saved)
+    tensors.pop(next(iter(tensors)))
+    save_tensors(saved, tensors, header)
+    with pytest.raises(ModelError, match="does not hold a model"):
+        load_model(saved)

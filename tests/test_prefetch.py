@@ -1,0 +1,199 @@
+"""The prefetch must change no answer, and must neither miss nor waste when it knows alpha."""
+
+from itertools import product
+from typing import ClassVar
+
+import networkx as nx
+import numpy as np
+import pytest
+from causallearn.graph.GraphNode import GraphNode
+from causallearn.search.ConstraintBased.FCI import fci
+from causallearn.utils.cit import register_ci_test
+from causallearn.utils.FAS import fas
+from causallearn.utils.PCUtils.BackgroundKnowledge import BackgroundKnowledge
+from causallearn.utils.PCUtils.SkeletonDiscovery import skeleton_discovery
+from oracle import FisherZThroughACID, linear_data, random_dag
+
+from acid_causal.prefetch import ALWAYS_ALLOWED, FIRST, SECOND, LevelPrefetch
+
+
+class AskedToo(FisherZThroughACID):
+    """Remembers each distinct question and how often an answer was not ready."""
+
+    made: ClassVar[list] = []
+
+    def __init__(self, data, **options):
+        super().__init__(data, **options)
+        self.asked = {}
+        self.made.append(self)
+
+    def __call__(self, X, Y, condition_set=None, *args):
+        pvalue = super().__call__(X, Y, condition_set, *args)
+        key = (min(X, Y), max(X, Y), tuple(sorted(condition_set)))
+        self.asked[key] = pvalue
+        return pvalue
+
+    @property
+    def waste(self):
+        return self.n_computed - len(self.asked)
+
+    def n_levels(self):
+        return 1 + max(len(cond) for _, _, cond in self.asked)
+
+
+register_ci_test("acid-asked-too", AskedToo)
+
+
+def skeleton(data, alpha=0.05, stable=True, knowledge=None, **options):
+    test = AskedToo(data, **options)
+    graph = skeleton_discovery(
+        data, alpha, test, stable, background_knowledge=knowledge, show_progress=False
+    )
+    return test, graph
+
+
+def waste_limit(test):
+    return len(test.asked) + ALWAYS_ALLOWED * test.n_levels()
+
+
+def table(seed, d=11, degree=3.0, n=200):
+    return linear_data(random_dag(d, degree, seed), n, seed)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_stable_pc_has_no_miss_and_no_waste(seed):
+    test, _ = skeleton(table(seed))
+    assert {q for batch in test._tester.batches for q in batch} == set(test.asked)
+    assert test.n_computed == len(test.asked)
+    # One batch a level, one more as level 0 begins with a single question, and a few for levels
+    # that are much larger than all before them.
+    assert test.n_batches <= test.n_levels() + 3
+    assert test.n_batches < len(test.asked) / 10
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_fas_has_no_miss_and_no_waste(seed):
+    data = table(seed, d=15)
+    test = AskedToo(data)
+    nodes = [GraphNode(f"X{i}") for i in range(15)]
+    fas(data, nodes, test, alpha=0.05, show_progress=False)
+    assert test.waste == 0
+    assert test.n_batches <= test.n_levels() + 3
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.2])
+def test_prefetch_alpha_is_the_alpha_of_the_search(alpha):
+    for seed in range(5):
+        test, _ = skeleton(table(seed), alpha=alpha, prefetch_alpha=alpha)
+        assert test.waste == 0
+
+
+@pytest.mark.parametrize(("alpha", "stable"), list(product([1e-4, 0.01, 0.05, 0.1, 0.25], [1, 0])))
+def test_never_changes_an_answer_and_bounds_its_waste(alpha, stable):
+    for seed in range(6):
+        data = table(seed, d=14)
+        test, graph = skeleton(data, alpha=alpha, stable=bool(stable))
+        plain, expected = skeleton(data, alpha=alpha, stable=bool(stable), prefetch=False)
+        np.testing.assert_array_equal(graph.G.graph, expected.G.graph)
+        assert test.asked == plain.asked
+        assert plain.waste == 0
+        assert plain.n_batches == len(plain.asked)
+        assert test.waste <= waste_limit(test)
+        assert test.n_batches <= len(plain.asked) / 2
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.15])
+def test_another_alpha_is_learned_from_what_is_asked(alpha):
+    for seed in range(6):
+        test, _ = skeleton(table(seed, d=20), alpha=alpha)
+        assert test.n_batches <= 30
+        assert test.n_batches < len(test.asked) / 20
+        assert test.waste <= len(test.asked) / 2
+
+
+def test_forbidden_edges_are_noticed():
+    data = table(0, d=16, degree=6.0)
+    knowledge = BackgroundKnowledge()
+    nodes = [GraphNode(f"X{i + 1}") for i in range(16)]
+    for i, j in product(range(16), repeat=2):
+        if i // 4 != j // 4:
+            knowledge.add_forbidden_by_node(nodes[i], nodes[j])
+    test, graph = skeleton(data, knowledge=knowledge)
+    _, expected = skeleton(data, knowledge=knowledge, prefetch=False)
+    np.testing.assert_array_equal(graph.G.graph, expected.G.graph)
+    assert test.waste <= waste_limit(test)
+    assert test.n_batches < 25
+
+
+@pytest.mark.parametrize("depth", [-1, 1])
+def test_later_phases_of_fci_are_not_foreseen(depth):
+    for seed in range(4):
+        data = table(seed, d=13, degree=4.0)[:, 2:]  # two latent variables
+        AskedToo.made.clear()
+        fci(data, "acid-asked-too", 0.05, depth=depth, show_progress=False)
+        (test,) = AskedToo.made
+        assert test.waste <= len(test.asked) / 2
+
+
+def test_questions_by_hand_compute_nothing_else():
+    test = AskedToo(table(0, d=30))
+    for question in [(0, 1, ()), (3, 4, ()), (3, 4, (5,)), (3, 4, (5, 6)), (7, 2, (1,))]:
+        test(*question)
+    assert test.waste <= 3
+
+
+def test_second_search_on_the_same_object():
+    data = table(3)
+    test, _ = skeleton(data)
+    n_computed = test.n_computed
+    skeleton_discovery(data, 0.05, test, show_progress=False)
+    assert test.n_computed == n_computed
+    skeleton_discovery(data, 0.01, test, show_progress=False)
+    assert test.n_computed <= 2 * n_computed
+
+
+# ---- without causal-learn ------------------------------------------------------------------------
+
+
+def test_first_question_alone_then_the_level():
+    prefetch = LevelPrefetch(4, 0.05)
+    known = {}
+    assert prefetch.batch(FIRST, 0, known) == [FIRST]
+    known[FIRST] = 0.0
+    prefetch.record(FIRST, 0.0)
+    batch = prefetch.batch(SECOND, 0, known)
+    assert batch == [(0, 2, ()), (0, 3, ()), (1, 2, ()), (1, 3, ()), (2, 3, ())]
+    known.update(dict.fromkeys(batch, 0.0))
+    assert prefetch.batch(SECOND, 0, known) == []
+
+
+def test_known_questions_are_not_computed_again():
+    prefetch = LevelPrefetch(4, 0.05)
+    known = {FIRST: 0.0, (0, 3, ()): 0.0}
+    assert prefetch.batch(FIRST, 0, known) == []
+    prefetch.record(FIRST, 0.0)
+    assert (0, 3, ()) not in prefetch.batch(SECOND, 0, known)
+
+
+def test_count_equals_the_distinct_questions_yielded():
+    for seed in range(10):
+        graph = nx.gnp_random_graph(8, 0.5, seed=seed)
+        prefetch = LevelPrefetch(8, 0.05)
+        prefetch._start()
+        prefetch._worst = {(i, j): 1.0 for i in range(8) for j in range(i + 1, 8)} | {
+            (min(e), max(e)): 0.0 for e in graph.edges
+        }
+        for prefetch._level in range(4):
+            prefetch._rebuild()
+            questions = set(prefetch._questions())
+            assert len(questions) == prefetch._planned
+            assert all(map(prefetch._expects, questions))
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_tiny_tables(d):
+    prefetch = LevelPrefetch(d, 0.05)
+    if d > 1:
+        assert prefetch.batch(FIRST, 0, {}) == [FIRST]
+        prefetch.record(FIRST, 0.9)
+        assert prefetch.batch((0, 1, (2,)), 0, {}) == [(0, 1, (2,))]

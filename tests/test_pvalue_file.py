@@ -1,0 +1,183 @@
+"""The cache file: reused when it may be, refused when it may not, whole whatever happens."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from causallearn.search.ConstraintBased.PC import pc
+from oracle import FisherZThroughACID, linear_data, random_dag
+
+from acid_causal import pvalue_file
+from acid_causal.errors import AcidWarning, CacheError
+from acid_causal.pvalue_file import PValueFile
+
+QUIET = {"show_progress": False}
+
+
+def table():
+    return linear_data(random_dag(8, 3.0, 0), 200, 0)
+
+
+# ---- the cache file ------------------------------------------------------------------------------
+
+
+def test_cache_is_reused_at_another_alpha_while_the_first_graph_lives(tmp_path):
+    path = tmp_path / "deep" / "cache"
+    first = pc(table(), 0.01, "acid-fisherz", cache_path=path, **QUIET)
+    second = pc(table(), 0.05, "acid-fisherz", cache_path=str(path), **QUIET)
+    assert first.test.n_computed > 0
+    fresh = pc(table(), 0.05, "acid-fisherz", **QUIET)
+    assert second.test.n_computed < fresh.test.n_computed / 2
+    np.testing.assert_array_equal(second.G.graph, fresh.G.graph)
+    third = pc(table(), 0.01, "acid-fisherz", cache_path=path, **QUIET)
+    assert third.test.n_computed == 0
+
+
+def test_cache_is_written_when_the_test_dies_and_read_by_the_next(tmp_path):
+    path = tmp_path / "p.json"
+    test = FisherZThroughACID(table(), cache_path=path)
+    expected = test(0, 1, (2,)), test(0, 1)
+    del test
+    assert [p.name for p in tmp_path.iterdir()] == ["p.json"]
+    test = FisherZThroughACID(table(), cache_path=path)
+    assert (test(0, 1, (2,)), test(0, 1)) == expected
+    assert test.n_computed == 0
+
+
+def test_cache_is_written_when_python_ends(tmp_path):
+    code = (
+        "from oracle import FisherZThroughACID\n"
+        "import numpy as np\n"
+        "test = FisherZThroughACID(np.random.default_rng(0).normal(size=(50, 4)), 'p.json')\n"
+        "test(0, 1)\n"
+    )
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, env=environment)
+    assert list(json.loads((tmp_path / "p.json").read_text())["pvalues"]) == ["0;1"]
+
+
+def test_bare_file_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    test = FisherZThroughACID(table(), "p-values")
+    test(0, 1)
+    monkeypatch.chdir("/")  # the path was meant where it was given
+    test.save()
+    assert (tmp_path / "p-values").exists()
+
+
+def test_cache_is_saved_now_and_then(tmp_path, monkeypatch):
+    monkeypatch.setattr(pvalue_file, "SAVE_EVERY_SECONDS", 0.0)
+    test = FisherZThroughACID(table(), tmp_path / "p.json", prefetch=False)
+    for count, question in enumerate([(0, 1), (0, 2), (0, 1, (2,))], start=1):
+        test(*question)
+        saved = json.loads((tmp_path / "p.json").read_text())["pvalues"]
+        assert len(saved) == count
+    assert saved["0;1|2"] == test(0, 1, (2,))
+
+
+def test_cache_of_another_fingerprint_is_refused(tmp_path):
+    path = tmp_path / "p.json"
+    test = FisherZThroughACID(table(), path, fingerprint="a" * 64)
+    test(0, 1)
+    with pytest.raises(CacheError, match="other data, weights or options"):  # in memory
+        FisherZThroughACID(table(), path, fingerprint="b" * 64)
+    del test
+    before = path.read_bytes()
+    with pytest.raises(CacheError, match="other data, weights or options"):  # on disk
+        FisherZThroughACID(table(), path, fingerprint="b" * 64)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text[: len(text) // 2],
+        lambda text: "",
+        lambda text: "[]",
+        lambda text: text.replace("acid-causal p-values 1", "acid-causal p-values 9"),
+        lambda text: text.replace('"0;1"', '"zero;one"'),
+        lambda text: text.replace('"0;1": ', '"0;1": NaN, "0;2": '),
+        lambda text: '{"data_hash": "causal-learn\'s own"}',
+        lambda text: "\xff\xfe",
+    ],
+)
+def test_damaged_cache_is_refused_and_left_alone(tmp_path, damage):
+    path = tmp_path / "p.json"
+    test = FisherZThroughACID(table(), path)
+    test(0, 1)
+    del test
+    path.write_text(damage(path.read_text()))
+    before = path.read_bytes()
+    with pytest.raises(CacheError, match="delete it"):
+        FisherZThroughACID(table(), path)
+    assert path.read_bytes() == before
+
+
+def test_unusable_paths_are_refused_at_once(tmp_path):
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path, tmp_path / "file" / "p.json"):
+        with pytest.raises(CacheError, match="Choose another cache_path"):
+            FisherZThroughACID(table(), path)
+
+
+def test_failing_save_leaves_the_old_file_whole(tmp_path, monkeypatch):
+    path = tmp_path / "p.json"
+    test = FisherZThroughACID(table(), path)
+    test(0, 1)
+    test.save()
+    before = path.read_bytes()
+    test(0, 1, (2,))
+
+    def fail(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", fail)
+        with pytest.raises(CacheError, match="No space left"):
+            test.save()
+        assert path.read_bytes() == before
+        assert list(tmp_path.iterdir()) == [path]
+        # In the middle of a search it is a warning: hours of work shall not end here.
+        patch.setattr(pvalue_file, "SAVE_EVERY_SECONDS", 0.0)
+        with pytest.warns(AcidWarning, match="No space left"):
+            assert 0.0 <= test(0, 1, (3,)) <= 1.0
+    test.save()
+    assert len(json.loads(path.read_text())["pvalues"]) >= 3
+
+
+def test_killed_while_saving_leaves_the_old_file_whole(tmp_path):
+    code = (
+        "import os\n"
+        "from oracle import FisherZThroughACID\n"
+        "import numpy as np\n"
+        "test = FisherZThroughACID(np.random.default_rng(0).normal(size=(50, 4)), 'p.json')\n"
+        "test(0, 1)\n"
+        "test.save()\n"
+        "test(0, 2)\n"
+        "os.fsync = lambda file: os._exit(9)\n"
+        "test.save()\n"
+    )
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment)
+    assert done.returncode == 9
+    data = np.random.default_rng(0).normal(size=(50, 4))
+    test = FisherZThroughACID(data, tmp_path / "p.json")
+    assert list(test.pvalue_cache) == [(0, 1, ())]
+
+
+def test_save_without_a_path_says_so():
+    with pytest.raises(CacheError, match="cache_path"):
+        FisherZThroughACID(table()).save()
+
+
+def test_file_round_trip_is_exact(tmp_path):
+    file = PValueFile.open(tmp_path / "p.json", "f")
+    pvalues = {(0, 1, ()): 1 / 3, (2, 10, (0, 3, 11)): 5e-324, (1, 2, (0,)): 1.0}
+    file.pvalues.update(pvalues)
+    file.save()
+    del file
+    assert PValueFile.open(tmp_path / "p.json", "f").pvalues == pvalues
