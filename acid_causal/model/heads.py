@@ -14,6 +14,10 @@ from acid_causal.model.attention import FeedForward
 from acid_causal.model.config import ModelConfig
 
 Features = Float[Tensor, "m n d heads width"]
+FeaturesX = Float[Tensor, "m n d_x heads width"]
+FeaturesY = Float[Tensor, "m n d_y heads width"]
+SpreadX = Float[Tensor, "m d_x heads"]
+SpreadY = Float[Tensor, "m d_y heads"]
 
 
 class PaperHead(nn.Module):
@@ -35,7 +39,7 @@ class PaperHead(nn.Module):
         return x.new_ones(m, d, heads)
 
     def compare(
-        self, x: Features, y: Features, spread_x: Tensor, spread_y: Tensor
+        self, x: FeaturesX, y: FeaturesY, spread_x: SpreadX, spread_y: SpreadY
     ) -> Float[Tensor, "m statistics"]:
         """Computes one statistic a head for each of m pairs of targets."""
         dots = torch.einsum("mnihf,mnjhf->mnijh", x, y) / math.sqrt(x.shape[-1])
@@ -70,7 +74,7 @@ class CrossCovarianceHead(nn.Module):
         return covariance.square().sum((-1, -2)).clamp(min=1e-20).sqrt()
 
     def compare(
-        self, x: Features, y: Features, spread_x: Tensor, spread_y: Tensor
+        self, x: FeaturesX, y: FeaturesY, spread_x: SpreadX, spread_y: SpreadY
     ) -> Float[Tensor, "m statistics"]:
         """Computes two statistics a head for each of m pairs of targets."""
         n = x.shape[1]
