@@ -69,6 +69,11 @@ class Store:
             )
         return [stored[key] for key in keys]
 
+    def methods(self) -> list[str]:
+        """Returns the methods that have rows, in the order of the file; not the empty graph's."""
+        found = dict.fromkeys(row["method"] for row in self._read().values())
+        return [method for method in found if method != "empty"]
+
     def _read(self) -> dict[tuple[str, ...], Row]:
         if not self.path.exists():
             return {}

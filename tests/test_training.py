@@ -149,6 +149,24 @@ def test_imports_neither_causal_learn_nor_pandas():
     assert json.loads(out.stdout) == []
 
 
+def test_the_papers_own_recipe_trains(tmp_path):
+    recipe = Recipe.read(Path(__file__).parents[1] / "benchmarks" / "recipes" / "acid-mlp16.toml")
+    assert recipe.model.head == "paper"
+    assert recipe.model.sample_attention
+    assert not recipe.model.residual_channels
+    short = replace(
+        recipe,
+        stream=replace(recipe.stream, entries=1000),
+        training=replace(recipe.training, steps=2),
+    )
+    before = Trainer(replace(short, training=TrainingConfig(steps=1)), tmp_path / "a", CPU)
+    after = Trainer(short, tmp_path / "b", CPU)
+    one, two = before.run(progress=False), after.run(progress=False)
+    assert any(
+        not torch.equal(a, b) for a, b in zip(one.parameters(), two.parameters(), strict=True)
+    )
+
+
 @pytest.mark.slow
 def test_two_processes_train_together(tmp_path):
     recipe = tmp_path / "tiny.toml"

@@ -28,6 +28,7 @@ class StreamConfig:
         wide: share of six-model batches with several components in X and in Y.
         mechanisms: "training", "held-out", or the name of one family of mechanisms.
         noise_ratio: see `Domain`.
+        strength: see `Domain`.
         heteroscedastic: see `Domain`.
         max_batch: most datasets in a batch.
     """
@@ -41,6 +42,7 @@ class StreamConfig:
     wide: float = 0.1
     mechanisms: str = "training"
     noise_ratio: tuple[float, float] = (0.1, 3.0)
+    strength: tuple[float, float] = (0.15, 1.0)
     heteroscedastic: float = 0.25
     max_batch: int = 64
 
@@ -76,6 +78,7 @@ class Stream:
         self.domain = Domain(
             mechanisms=mechanisms.families(config.mechanisms),
             noise_ratio=config.noise_ratio,
+            strength=config.strength,
             heteroscedastic=config.heteroscedastic,
         )
 
