@@ -6,38 +6,53 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import torch
 from jaxtyping import Float
-from numpy.typing import NDArray
+from torch import Tensor
 
-from acid_causal.inputs import MIN_SAMPLES, Columns
+from acid_causal.inputs import Columns, Table
 from acid_causal.model import ACIDModel, TargetEncoding
+
+# So many times the entries of a batch may pass through the encoder for one conditioning set: its
+# rows go in blocks, and what is kept of a target is all that its memory costs.
+_SLICE = 8
 
 # A conditioning set and a target, both as columns.
 Pair = tuple[Columns, Columns]
 
 
 class Rows:
-    """The rows that some tests share.
+    """The rows that some tests share; columns are read when a test needs them.
 
     Attributes:
         gaps: the columns whose missing values decided the rows.
         n: number of rows.
-        constant: which columns have a single value there.
-        transformed: all columns as the network reads them, (n, d).
     """
 
-    def __init__(
-        self,
-        values: Float[NDArray[np.float64], "n d"],
-        gaps: Columns,
-        network: ACIDModel,
-        device: torch.device,
-    ) -> None:
-        self.gaps, self.n = gaps, len(values)
-        if self.n < MIN_SAMPLES:
-            return
-        # fmax and fmin pass over the NaN of columns that these tests do not read.
-        self.constant = np.fmax.reduce(values, axis=0) == np.fmin.reduce(values, axis=0)
-        self.transformed = network.transform(torch.from_numpy(values)[None])[0].float().to(device)
+    def __init__(self, table: Table, gaps: Columns, network: ACIDModel) -> None:
+        self.gaps = gaps
+        self._values, self._network = table.values, network
+        lacking = np.isnan(table.values[:, list(gaps)]).any(axis=1)
+        self._kept = np.flatnonzero(~lacking)
+        self.n = len(self._kept)
+        self._transformed: dict[int, Float[Tensor, " n"]] = {}
+        self._constant: dict[int, bool] = {}
+
+    def is_constant(self, column: int) -> bool:
+        """Says whether a column has a single value in these rows."""
+        if column not in self._constant:
+            values = self._values[self._kept, column]
+            self._constant[column] = bool(values.min() == values.max())
+        return self._constant[column]
+
+    def columns(self, columns: Columns) -> Float[Tensor, "n d"]:
+        """Returns columns as the network reads them, on its device."""
+        for column in columns:
+            if column not in self._transformed:
+                values = torch.from_numpy(self._values[self._kept, column])
+                read = self._network.transform(values[None, :, None])[0, :, 0].float()
+                self._transformed[column] = read.to(self._network.device)
+        if not columns:
+            return torch.empty(self.n, 0, device=self._network.device)
+        return torch.stack([self._transformed[column] for column in columns], dim=1)
 
 
 class Encodings:
@@ -58,11 +73,6 @@ class Encodings:
     def kept_bytes(self) -> int:
         """Bytes of the encodings kept now."""
         return self._bytes
-
-    def clear(self) -> None:
-        """Forgets everything."""
-        self._kept.clear()
-        self._bytes = 0
 
     def encode(self, wanted: Iterable[Pair], rows: Rows) -> Mapping[Pair, TargetEncoding]:
         """Looks up or computes the encodings of targets given conditioning sets of one size."""
@@ -101,16 +111,28 @@ class Encodings:
     def _compute(
         self, batch: Sequence[tuple[Columns, list[Columns]]], rows: Rows
     ) -> Iterable[tuple[Pair, TargetEncoding]]:
-        columns = rows.transformed
-        z = torch.stack([columns[:, list(cond)] for cond, _ in batch])
-        x = torch.stack(
-            [torch.stack([columns[:, list(target)] for target in targets]) for _, targets in batch]
-        )
-        encoding = self._network.encode_targets(x, self._network.encode_conditioning(z))
-        pairs = [(cond, target) for cond, targets in batch for target in targets]
-        for k, pair in enumerate(pairs):
-            # Indexing by a tensor copies, so that dropping one later frees its memory.
-            yield pair, encoding[torch.tensor([k], device=columns.device)]
+        z = torch.stack([rows.columns(cond) for cond, _ in batch])
+        conditioning = self._network.encode_conditioning(z)
+        targets = list(zip(*(targets for _, targets in batch), strict=True))
+        # A table of many rows goes through a few targets at a time.
+        step = max(1, _SLICE * self._batch_entries // (len(batch) * rows.n * len(targets[0][0])))
+        for start in range(0, len(targets), step):
+            part = targets[start : start + step]
+            x = torch.stack(
+                [
+                    torch.stack([rows.columns(c) for c in of_set])
+                    for of_set in zip(*part, strict=True)
+                ]
+            )
+            encoding = self._network.encode_targets(x, conditioning)
+            pairs = [
+                (cond, t)
+                for (cond, _), of_set in zip(batch, zip(*part, strict=True), strict=True)
+                for t in of_set
+            ]
+            for k, pair in enumerate(pairs):
+                # Indexing by a tensor copies, so that dropping one later frees its memory.
+                yield pair, encoding[torch.tensor([k], device=x.device)]
 
     def _keep(self, key: tuple[Columns, Pair], encoding: TargetEncoding) -> None:
         self._kept[key] = encoding
@@ -125,5 +147,6 @@ def concatenate(encodings: Sequence[TargetEncoding]) -> TargetEncoding:
         torch.cat([e.features for e in encodings]),
         torch.cat([e.spread for e in encodings]),
         torch.cat([e.explained for e in encodings]),
+        torch.cat([e.determined for e in encodings]),
         encodings[0].d_z,
     )

@@ -5,7 +5,12 @@ was received, what was expected and what to do.
 """
 
 import difflib
+import sys
+import warnings
 from collections.abc import Iterable
+
+# So many names are listed where none is close; a table may have thousands of columns.
+_MOST_NAMES = 20
 
 
 class AcidError(Exception):
@@ -37,10 +42,59 @@ class AcidWarning(UserWarning):
 
 
 def unknown(kind: str, received: object, known: Iterable[str]) -> OptionError:
-    """Builds the error for a misspelt name, with the closest known ones."""
-    names = sorted(known)
+    """Builds the error for a misspelt name.
+
+    Args:
+        kind: what the name should name.
+        received: what came instead of one of the known names.
+        known: the names; there may be none.
+
+    Returns:
+        The error, to be raised by the caller, with the closest names, or all of them.
+    """
+    names = sorted(map(str, known))
     close = difflib.get_close_matches(str(received), names, n=3, cutoff=0.5)
-    hint = (
-        f"Did you mean {' or '.join(map(repr, close))}?" if close else f"Known: {', '.join(names)}."
-    )
+    if close:
+        hint = f"Did you mean {' or '.join(map(repr, close))}?"
+    elif names:
+        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        hint = f"Known: {', '.join(names[:_MOST_NAMES])}{more}."
+    else:
+        hint = "There is none to choose from."
     return OptionError(f"unknown {kind} {received!r}. {hint}")
+
+
+def require(ok: bool, name: str, received: object, expected: str) -> None:
+    """Refuses the value of an option unless it is fine.
+
+    Args:
+        ok: whether it is.
+        name: the option's.
+        received: the value.
+        expected: what the value must be, to end the sentence "NAME must be ...".
+
+    Raises:
+        OptionError: it is not.
+    """
+    if not ok:
+        raise OptionError(f"{name} must be {expected}, not {received!r}")
+
+
+def warn(message: str, category: type[Warning] = AcidWarning) -> None:
+    """Warns, and points at the line of the user's that led to the warning.
+
+    Args:
+        message: what deserves attention.
+        category: kind of the warning.
+    """
+    # How deep in the package a warning arises varies, so a constant stacklevel would point at lines
+    # of ours, and Python would show the warning once for all callers together.
+    level, frame = 2, sys._getframe(1)
+    while _is_ours(frame.f_globals.get("__name__", "")) and frame.f_back is not None:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _is_ours(module: str) -> bool:
+    package = __name__.partition(".")[0]
+    return module == package or module.startswith(f"{package}.")

@@ -1,7 +1,8 @@
 """Writing files so that a reader finds the old content or the new one, never a part."""
 
 import os
-import tempfile
+import secrets
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,9 +19,12 @@ def write_atomically(path: str | Path, content: str | Callable[[Path], None]) ->
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    # A result is as readable as any other file of its owner: the system applies the umask, which a
+    # process could only read by setting it, for all of its threads.
+    handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+    mode = stat.S_IMODE(os.fstat(handle).st_mode)
     os.close(handle)
-    temporary = Path(name)
     try:
         if isinstance(content, str):
             temporary.write_text(content, encoding="utf-8")
@@ -28,10 +32,7 @@ def write_atomically(path: str | Path, content: str | Callable[[Path], None]) ->
             content(temporary)
         with temporary.open("rb") as file:
             os.fsync(file.fileno())
-        # mkstemp makes private files; a result is as readable as any other file of its owner.
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
+        temporary.chmod(mode)  # safetensors makes the file anew, and private
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
 """What users bring: tables and questions are validated here, once, and trusted afterwards."""
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,7 +38,8 @@ def read_table(data: Any, *, missing: str = "raise", name: str = "data") -> Tabl
     """Reads an array or a pandas DataFrame of shape (n, d).
 
     Args:
-        data: real numbers, booleans or integers, one column a variable.
+        data: real numbers, booleans or integers, one column a variable. Masked values and pandas'
+            NA count as missing.
         missing: "raise" refuses NaN; "drop" lets each test leave out its incomplete rows.
         name: what messages call the table.
 
@@ -71,7 +72,7 @@ def join_tables(x: Any, y: Any, z: Any, *, missing: str) -> tuple[Table, tuple[C
     Args:
         x: array or DataFrame (n,) or (n, d_x).
         y: (n,) or (n, d_y).
-        z: (n,) or (n, d_z); None or no column for an empty conditioning set.
+        z: (n,) or (n, d_z); None, [] or no column for an empty conditioning set.
         missing: see `read_table`.
 
     Returns:
@@ -80,10 +81,12 @@ def join_tables(x: Any, y: Any, z: Any, *, missing: str) -> tuple[Table, tuple[C
     Raises:
         InputError, InputTypeError, OptionError: see `read_table`; different numbers of rows.
     """
+    parts = {"x": _as_array(x, "x"), "y": _as_array(y, "y")}
+    given = _as_array(() if z is None else z, "z")
+    if not _is_empty(given):
+        parts["z"] = given
     tables = [
-        read_table(_as_columns(part), missing=missing, name=name)
-        for name, part in (("x", x), ("y", y), ("z", z))
-        if not (name == "z" and _is_empty(part))
+        read_table(_as_columns(part), missing=missing, name=name) for name, part in parts.items()
     ]
     lengths = [len(table.values) for table in tables]
     if len(set(lengths)) > 1:
@@ -104,14 +107,38 @@ def join_tables(x: Any, y: Any, z: Any, *, missing: str) -> tuple[Table, tuple[C
 
 def _as_columns(part: Any) -> Any:
     """Reads one variable as a table of one column."""
-    if hasattr(part, "to_frame"):  # a pandas Series
-        return part.to_frame()
-    array = part if hasattr(part, "iloc") else np.asarray(part)
-    return array[:, None] if array.ndim == 1 else array
+    if part.ndim != 1:
+        return part
+    return part.to_frame() if _is_pandas(part) else part[:, None]
 
 
 def _is_empty(part: Any) -> bool:
-    return part is None or (np.ndim(part) == 2 and np.shape(part)[1] == 0)
+    """Says whether an array or a frame has no column: [] stands for no variable, too."""
+    return part.shape == (0,) or (part.ndim == 2 and part.shape[1] == 0)
+
+
+def read_question(question: Any, d: int) -> Question:
+    """Reads a question about columns: a triple (i, j, conditioning set).
+
+    Args:
+        question: any three things that `normalise_question` takes.
+        d: number of columns.
+
+    Returns:
+        The question in canonical form; see `normalise_question`.
+
+    Raises:
+        InputTypeError: not a sequence, or an index is not an integer.
+        InputError: not three parts, or indices that make no question.
+    """
+    expected = f"a question must be a triple (i, j, conditioning set), not {question!r}"
+    try:
+        i, j, cond = question
+    except ValueError as error:
+        raise InputError(expected) from error
+    except TypeError as error:
+        raise InputTypeError(expected) from error
+    return normalise_question(i, j, cond, d)
 
 
 def normalise_question(i: Any, j: Any, cond: Any, d: int) -> Question:
@@ -131,17 +158,26 @@ def normalise_question(i: Any, j: Any, cond: Any, d: int) -> Question:
         InputError: out of range, i equals j, or one of them is in cond.
     """
     x, y = _index(i, d), _index(j, d)
-    if cond is None:
-        cond = ()
-    elif not isinstance(cond, Iterable) or isinstance(cond, str | bytes):
-        raise InputTypeError(f"the conditioning set must be a sequence of columns, not {cond!r}")
-    z = tuple(sorted({_index(k, d) for k in cond}))
+    z = tuple(sorted({_index(k, d) for k in _members(cond)}))
     if x == y:
         raise InputError(f"a variable cannot be tested against itself (column {x})")
     if x in z or y in z:
         both = [k for k in (x, y) if k in z]
         raise InputError(f"column {both[0]} is tested and conditioned on at once; S = {z}")
     return min(x, y), max(x, y), z
+
+
+def _members(cond: Any) -> list[Any]:
+    """Lists the members of a conditioning set."""
+    if cond is None:
+        return []
+    try:
+        members = None if isinstance(cond, str | bytes | bytearray) else list(cond)
+    except TypeError:  # an array of no axis has __iter__, and refuses when it is called
+        members = None
+    if members is None:
+        raise InputTypeError(f"the conditioning set must be a sequence of columns, not {cond!r}")
+    return members
 
 
 def _index(value: Any, d: int) -> int:
@@ -158,20 +194,18 @@ def _index(value: Any, d: int) -> int:
 
 def _numbers(data: Any, name: str) -> tuple[tuple[str, ...], Float[Array, "n d"]]:
     """Copies data to float64 column by column, and names the columns that are not numbers."""
-    if hasattr(data, "columns") and hasattr(data, "iloc"):  # a pandas DataFrame
-        columns = tuple(str(c) for c in data.columns)
-        parts = [data.iloc[:, k] for k in range(len(columns))]
-        n = len(data)
+    array = _as_array(data, name)
+    if array.ndim != 2:
+        what = str(array.shape) if array.ndim else f"a single {type(data).__name__}"
+        raise InputError(f"{name} must have shape (n, d), samples by variables, not {what}")
+    n, d = array.shape
+    if _is_pandas(array):
+        columns = tuple(str(c) for c in array.columns)
+        parts = [array.iloc[:, k] for k in range(d)]
     else:
-        array = np.asarray(data)
-        if array.ndim != 2:
-            raise InputError(
-                f"{name} must have shape (n, d), samples by variables, not {array.shape}"
-            )
-        columns = tuple(f"X{k + 1}" for k in range(array.shape[1]))
-        parts = [array[:, k] for k in range(array.shape[1])]
-        n = array.shape[0]
-    values = np.empty((n, len(columns)), dtype=np.float64)
+        columns = tuple(f"X{k + 1}" for k in range(d))
+        parts = [array[:, k] for k in range(d)]
+    values = np.empty((n, d), dtype=np.float64)
     refused = []
     for k, part in enumerate(parts):
         number = _as_float(part)
@@ -187,17 +221,39 @@ def _numbers(data: Any, name: str) -> tuple[tuple[str, ...], Float[Array, "n d"]
     return columns, values
 
 
+def _is_pandas(part: Any) -> bool:
+    """Recognises a Series or a DataFrame without importing pandas."""
+    return hasattr(part, "iloc")
+
+
+def _as_array(data: Any, name: str) -> Any:
+    """Reads any array-like; a pandas object stays one, for its names, and a mask stays a mask."""
+    if _is_pandas(data) or isinstance(data, np.ma.MaskedArray):
+        return data
+    masked = isinstance(data, list | tuple) and any(isinstance(p, np.ma.MaskedArray) for p in data)
+    try:
+        return np.ma.asarray(data) if masked else np.asarray(data)
+    except ValueError as error:
+        raise InputError(
+            f"{name} cannot be read as an array, samples by variables: {error}. "
+            "Do all of its rows have the same length?"
+        ) from error
+    except (TypeError, RuntimeError) as error:  # a torch tensor on a GPU, or with a gradient
+        raise InputTypeError(
+            f"{name} is a {type(data).__name__} that numpy cannot read: {error}"
+        ) from error
+
+
 def _as_float(column: Any) -> Float[Array, " n"] | None:
-    """Converts one column, or returns None if that would be a guess."""
-    if hasattr(column, "to_numpy"):
-        kind = getattr(column.dtype, "kind", "O")
-        if kind in "biuf":
-            return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
-        column = column.to_numpy()
-    if column.dtype.kind in "biuf":
-        with np.errstate(over="ignore"):
-            return column.astype(np.float64)
-    return None
+    """Converts one column, missing values to NaN, or returns None if that would be a guess."""
+    # Categories of integers are of kind "O": their numbers are codes, and no amounts.
+    if column.dtype.kind not in "biuf":
+        return None
+    if _is_pandas(column):
+        return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+    with np.errstate(over="ignore"):
+        number = column.astype(np.float64)
+    return number.filled(np.nan) if isinstance(number, np.ma.MaskedArray) else number
 
 
 def _refuse(

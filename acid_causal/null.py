@@ -2,11 +2,13 @@
 
 `pooled` is the paper's: one skew-normal fitted to the logits of H0 datasets. `conditional` is a
 skew-normal whose three parameters are a smooth regression on what is known of the question: n, d_z,
-how much Z explains of X and of Y, and the number of pairs of their dimensions.
+how much Z explains of X and of Y, and the number of pairs of their dimensions. No skew-normal has
+a tail as heavy as that of the logits, so its p-values pass through one more increasing map, which
+makes them uniform over the questions of the fit.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,8 @@ NULLS = ("conditional", "pooled")
 _MAX_SHAPE = 6.0
 # Explained variances are read as information, -log(1 - r^2) / 2, up to this: r^2 of .9975.
 _MAX_INFORMATION = 3.0
+# Where the tail is mended: at these quantiles of -log p, up to where the fit has enough questions.
+_LEVELS = np.concatenate([np.linspace(0.05, 0.9, 18), [0.95, 0.98, 0.99, 0.995, 0.999]])
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(96)
 
 
@@ -73,27 +77,55 @@ class NullDistribution:
     Attributes:
         pooled: location, scale and shape of the paper's null.
         conditional: coefficients of location, log scale and raw shape on `_design`; (3, terms).
+        mended: points of the map from the skew-normal's -log p to that of the answer: where it is
+            evaluated, and its values; (2, points).
         low: least covariates among the datasets of the fit; beyond them the nearest is used.
         high: largest covariates.
     """
 
     pooled: tuple[float, float, float]
     conditional: Float[Array, "3 terms"]
+    mended: Float[Array, "2 points"]
     low: Float[Array, " 5"]
     high: Float[Array, " 5"]
 
     @classmethod
-    def fit(cls, statistic: Float[Array, " m"], facts: Facts) -> "NullDistribution":
-        """Fits both nulls by maximum likelihood to the statistics of H0 datasets."""
+    def fit(
+        cls, pooled: Float[Array, " k"], statistic: Float[Array, " m"], facts: Facts
+    ) -> "NullDistribution":
+        """Fits both nulls by maximum likelihood to the statistics of H0 datasets.
+
+        Args:
+            pooled: statistics of the questions of training, for the paper's null.
+            statistic: statistics of all kinds of questions, hard ones among them.
+            facts: what is known of the latter.
+        """
         covariates = facts.covariates()
-        low, high = covariates.min(axis=0), covariates.max(axis=0)
-        ones = np.ones((len(statistic), 1))
-        location, log_scale, raw = _fit_skew_normal(statistic, ones)[:, 0]
-        conditional = _fit_skew_normal(statistic, _design(covariates))
+        location, log_scale, raw = _fit_skew_normal(pooled, np.ones((len(pooled), 1)))[:, 0]
         shape = _MAX_SHAPE * np.tanh(raw)
-        return cls(
-            (float(location), float(np.exp(log_scale)), float(shape)), conditional, low, high
+        fitted = cls(
+            pooled=(float(location), float(np.exp(log_scale)), float(shape)),
+            conditional=_fit_skew_normal(statistic, _design(covariates)),
+            mended=np.zeros((2, 1)),
+            low=covariates.min(axis=0),
+            high=covariates.max(axis=0),
         )
+        raw_log_p = fitted._skew_normal(statistic, facts, "conditional")
+        points = np.quantile(-raw_log_p, _LEVELS)
+        # Levels that fall together, as of few questions, would make the map jump.
+        apart = np.concatenate([[True], np.diff(points) > 1e-9]) & (points > 1e-9)
+        mended = np.stack([points[apart], -np.log1p(-_LEVELS[apart])])
+        return replace(fitted, mended=np.hstack([np.zeros((2, 1)), mended]))
+
+    @property
+    def largest_n(self) -> int:
+        """Most samples among the questions of the fit."""
+        return round(200 * float(np.exp(self.high[0])))
+
+    @property
+    def largest_d_z(self) -> int:
+        """Largest conditioning set among the questions of the fit."""
+        return round(float(np.expm1(self.high[1])))
 
     def logsf(self, statistic: Float[Array, " m"], facts: Facts, null: str) -> Float[Array, " m"]:
         """Computes the log of the p-value, sound far in the tail.
@@ -101,8 +133,20 @@ class NullDistribution:
         Raises:
             OptionError: no such null.
         """
+        log_p = self._skew_normal(statistic, facts, null)
+        return -self._mend(-log_p) if null == "conditional" else log_p
+
+    def _skew_normal(self, statistic: Array, facts: Facts, null: str) -> Array:
         location, scale, shape = self.parameters(facts, null)
         return skew_normal_logsf((statistic - location) / scale, shape)
+
+    def _mend(self, u: Float[Array, " m"]) -> Float[Array, " m"]:
+        """Maps -log p; beyond the last point the last slope goes on."""
+        x, y = self.mended
+        if len(x) < 2:
+            return u
+        slope = (y[-1] - y[-2]) / (x[-1] - x[-2])
+        return np.interp(u, x, y) + slope * np.maximum(u - x[-1], 0)
 
     def parameters(self, facts: Facts, null: str) -> tuple[Array, Array, Array]:
         """Returns location, scale and shape of the null of each question.
@@ -125,6 +169,7 @@ class NullDistribution:
         return {
             "pooled": list(self.pooled),
             "conditional": self.conditional.tolist(),
+            "mended": self.mended.tolist(),
             "low": self.low.tolist(),
             "high": self.high.tolist(),
         }
@@ -137,15 +182,21 @@ class NullDistribution:
             ValueError: shapes or values that no fit gives.
         """
         location, scale, shape = (float(v) for v in table["pooled"])
-        conditional, low, high = (
-            np.asarray(table[k], dtype=np.float64) for k in ("conditional", "low", "high")
-        )
+        arrays = {
+            k: np.asarray(table[k], dtype=np.float64)
+            for k in ("conditional", "mended", "low", "high")
+        }
         terms = _design(np.zeros((1, 5))).shape[1]
-        if conditional.shape != (3, terms) or low.shape != (5,) or high.shape != (5,):
+        points = arrays["mended"].shape[-1]
+        shapes = {"conditional": (3, terms), "mended": (2, points), "low": (5,), "high": (5,)}
+        if any(arrays[k].shape != expected for k, expected in shapes.items()):
             raise ValueError("null distribution of another shape")
-        if not all(np.isfinite(v).all() for v in (conditional, low, high)) or not scale > 0:
+        numbers = np.concatenate([[location, scale, shape], *(v.ravel() for v in arrays.values())])
+        if not np.isfinite(numbers).all():
             raise ValueError("null distribution with values that are not finite")
-        return cls((location, scale, shape), conditional, low, high)
+        if not scale > 0 or (np.diff(arrays["mended"], axis=1) <= 0).any():
+            raise ValueError("null distribution that does not increase")
+        return cls((location, scale, shape), **arrays)
 
 
 def skew_normal_logsf(t: Float[Array, " m"], shape: Float[Array, " m"]) -> Float[Array, " m"]:
@@ -174,10 +225,10 @@ def skew_normal_logsf(t: Float[Array, " m"], shape: Float[Array, " m"]) -> Float
 
 
 def _design(covariates: Float[Array, "m 5"]) -> Float[Array, "m terms"]:
-    """Intercept, covariates, and all products of two of the first four."""
+    """Intercept, covariates, all products of two of the first four, and the cube of log n."""
     m, _ = covariates.shape
     products = [covariates[:, i] * covariates[:, j] for i in range(4) for j in range(i, 4)]
-    return np.column_stack([np.ones(m), covariates, *products])
+    return np.column_stack([np.ones(m), covariates, *products, covariates[:, 0] ** 3])
 
 
 def _moment_estimate(statistic: Float[Array, " m"]) -> tuple[float, float, float]:

@@ -7,12 +7,11 @@ fingerprint of these three, serves any alpha and is refused to anybody else.
 import json
 import os
 import time
-import warnings
 from pathlib import Path
 from typing import Self
 from weakref import WeakValueDictionary
 
-from acid_causal.errors import AcidWarning, CacheError
+from acid_causal.errors import CacheError, warn
 from acid_causal.files import write_atomically
 from acid_causal.inputs import Question
 
@@ -98,7 +97,7 @@ class PValueFile:
         try:
             self.save()
         except CacheError as error:
-            warnings.warn(str(error), AcidWarning, stacklevel=2)
+            warn(str(error))
 
     # ---- reading and refusing --------------------------------------------------------------------
 

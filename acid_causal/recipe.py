@@ -1,18 +1,24 @@
 """A recipe: everything that a trained model depends on, as one TOML file."""
 
+import math
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from acid_causal.errors import OptionError, unknown
+from acid_causal.errors import OptionError, require, unknown
 from acid_causal.model import ModelConfig
 from acid_causal.synthetic import StreamConfig
 
 T = TypeVar("T")
 
 PRECISIONS = ("float32", "bfloat16")
+# A name becomes the name of a folder and of a file, and an argument on the command line.
+_NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]*")
+# A step's seed is the run's times a million, and must fit in 64 bits.
+_SEEDS = 2**40
 
 
 @dataclass(frozen=True)
@@ -38,10 +44,15 @@ class TrainingConfig:
     compile: bool = False
 
     def __post_init__(self) -> None:
-        if self.precision not in PRECISIONS:
-            raise OptionError(f"precision must be one of {PRECISIONS}, not {self.precision!r}")
-        if self.steps < 1:
-            raise OptionError(f"steps must be at least 1, not {self.steps}")
+        require(self.steps >= 1, "steps", self.steps, "at least 1")
+        for name in ("learning_rate", "clip"):
+            value = getattr(self, name)
+            require(0 < value < math.inf, name, value, "a positive number")
+        require(self.warmup >= 0, "warmup", self.warmup, "at least 0")
+        every = self.checkpoint_every
+        require(every >= 1, "checkpoint_every", every, "at least 1")
+        known = self.precision in PRECISIONS
+        require(known, "precision", self.precision, f"one of {', '.join(PRECISIONS)}")
 
 
 @dataclass(frozen=True)
@@ -49,7 +60,7 @@ class Recipe:
     """What a weights file was made from.
 
     Attributes:
-        name: the model's name.
+        name: the model's name: letters, digits, ".", "_" and "-".
         seed: of initialisation, stream and dropout.
         model: the architecture.
         stream: the training data.
@@ -61,6 +72,12 @@ class Recipe:
     model: ModelConfig = field(default_factory=ModelConfig)
     stream: StreamConfig = field(default_factory=StreamConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
+
+    def __post_init__(self) -> None:
+        ok = _NAME.fullmatch(self.name) is not None
+        expected = "letters, digits, '.', '_' and '-', the first a letter or a digit"
+        require(ok, "name", self.name, expected)
+        require(0 <= self.seed < _SEEDS, "seed", self.seed, "from 0 to 2^40 - 1")
 
     @classmethod
     def read(cls, path: str | Path) -> "Recipe":
@@ -111,13 +128,14 @@ def _dataclass(cls: type[T], table: object, where: str) -> T:
 def _checked(value: Any, expected: Any, where: str) -> Any:
     """Turns TOML's lists into the pairs that bounds are, and refuses wrong types."""
     if expected in (tuple[int, int], tuple[float, float]):
-        kind = int if expected == tuple[int, int] else int | float
-        ok = isinstance(value, list | tuple) and len(value) == 2
-        if not (ok and all(isinstance(v, kind) for v in value) and value[0] <= value[1]):
-            raise OptionError(f"{where} must be two increasing numbers, not {value!r}")
+        kinds = (int,) if expected == tuple[int, int] else (int, float)
+        # By type() and not isinstance(), for which true is a number.
+        ok = isinstance(value, list | tuple) and all(type(v) in kinds for v in value)
+        what = "whole numbers" if kinds == (int,) else "numbers"
+        require(ok and len(value) == 2, where, value, f"two increasing {what}")
         return tuple(value)
     if expected is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
-    if isinstance(expected, type) and type(value) is not expected:
-        raise OptionError(f"{where} must be of type {expected.__name__}, not {value!r}")
+    if isinstance(expected, type):
+        require(type(value) is expected, where, value, f"of type {expected.__name__}")
     return value

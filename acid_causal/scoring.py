@@ -36,7 +36,7 @@ def score_pairs(model: ACIDModel, batch: Batch) -> ScoredPairs:
     start = torch.arange(count, device=batch.x.device)[:, None] * t
     x, y = encoding[(start + i).flatten()], encoding[(start + j).flatten()]
     label = batch.dependent[:, i, j].flatten().float()
-    return ScoredPairs(model.score(x, y).float(), label, x.explained, y.explained)
+    return ScoredPairs(model.score(x, y).float(), label, x.explained.amax(1), y.explained.amax(1))
 
 
 def transform_batch(batch: Batch, transform: Callable[[Tensor], Tensor]) -> Batch:

@@ -5,25 +5,25 @@ given a conditioning set is encoded once, kept within a bound of bytes, and shar
 that meets it.
 """
 
+import copy
 import hashlib
 import json
 import math
 import threading
-import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from pathlib import Path
 from typing import Any, SupportsIndex
 
 import numpy as np
 import torch
 
+from acid_causal.batching import Task, by_conditioning_set, by_width
 from acid_causal.checkpoint import TrainedModel, load_model
 from acid_causal.device import resolve_device
-from acid_causal.encodings import Encodings, Rows, concatenate
-from acid_causal.errors import AcidWarning, OptionError, unknown
+from acid_causal.encodings import Encodings, Pair, Rows, concatenate
+from acid_causal.errors import ModelError, OptionError, unknown, warn
 from acid_causal.inputs import (
     MIN_SAMPLES,
     Columns,
@@ -31,15 +31,14 @@ from acid_causal.inputs import (
     Table,
     join_tables,
     normalise_question,
+    read_question,
     read_table,
 )
+from acid_causal.model import TargetEncoding
 from acid_causal.null import NULLS, Facts
 
 # Names of the options of `Tester`, for whoever passes them on.
 OPTIONS = frozenset({"model", "device", "null", "missing", "cache_bytes", "batch_entries"})
-
-# Above this share of explained variance a variable is a function of Z for all practical purposes.
-_DETERMINISTIC = 1 - 1e-4
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class CITestResult:
         statistic: the network's logit of dependence; -inf where nothing could depend.
         pvalue: chance of a statistic at least as large under H0, in [0, 1].
         log_pvalue: its logarithm, finite where the p-value underflows.
-        probability: of dependence, under the training prior (the logistic of the statistic).
+        probability: of dependence where it is as common as independence: the statistic's logistic.
         n: rows that entered the test.
     """
 
@@ -59,20 +58,6 @@ class CITestResult:
     log_pvalue: float
     probability: float
     n: int
-
-
-_NOTHING_TO_TEST = CITestResult(-math.inf, 1.0, 0.0, 0.0, 0)
-
-
-@dataclass(frozen=True)
-class _Task:
-    """A question about sets of columns, on the rows on which all of them are present."""
-
-    x: Columns
-    y: Columns
-    cond: Columns
-    # Columns with missing values among those of the question: they decide the rows.
-    gaps: Columns
 
 
 class Tester:
@@ -109,16 +94,20 @@ class Tester:
         if batch_entries < 1 or cache_bytes < 0:
             raise OptionError("batch_entries must be positive and cache_bytes not negative")
         table = data if isinstance(data, Table) else read_table(data, missing=missing)
-        self._values, self._absent = table.values, table.absent
+        self._table = table
         self.columns = list(table.columns)
         self.n, self.d = table.values.shape
         self.model = model if isinstance(model, TrainedModel) else load_model(model)
         self.null = null
         self.device = resolve_device(device)
-        self._network = self.model.network.to(self.device).eval()
+        # Testers on several devices may share a model: each takes a copy where it must move it.
+        network = self.model.network
+        if network.device != self.device:
+            network = copy.deepcopy(network).to(self.device)
+        self._network = network.eval()
         self._cache_bytes, self._batch_entries = cache_bytes, batch_entries
         self._encodings = Encodings(self._network, cache_bytes, batch_entries)
-        self._rows: dict[Columns, Rows] = {}
+        self._all_rows = Rows(table, (), self._network)
         self._warned: set[str] = set()
         self._lock = threading.RLock()
 
@@ -127,7 +116,7 @@ class Tester:
         """A hash over all that decides the p-values: data, weights and options."""
         digest = hashlib.sha256()
         digest.update(json.dumps([self.n, self.d, self.null, self.model.sha256]).encode())
-        digest.update(np.ascontiguousarray(self._values).tobytes())
+        digest.update(np.ascontiguousarray(self._table.values).tobytes())
         return digest.hexdigest()
 
     def test(
@@ -139,7 +128,7 @@ class Tester:
             InputError, InputTypeError: indices that make no question.
         """
         x, y, z = normalise_question(i, j, cond, self.d)
-        return self._answer([self._task((x,), (y,), z)], None)[0]
+        return self.test_sets((x,), (y,), z)
 
     def test_many(
         self,
@@ -159,180 +148,169 @@ class Tester:
             InputError, InputTypeError: indices that make no question.
         """
         tasks = []
-        for i, j, cond in questions:
-            x, y, z = normalise_question(i, j, cond, self.d)
-            tasks.append(self._task((x,), (y,), z))
+        for number, question in enumerate(questions):
+            x, y, z = read_question(question, self.d)
+            tasks.append(Task(number, (x,), (y,), z))
         return self._answer(tasks, progress)
 
     def test_sets(self, x: Columns, y: Columns, cond: Columns = ()) -> CITestResult:
-        """Tests sets of columns, which must be valid and disjoint."""
-        return self._answer([self._task(x, y, cond)], None)[0]
+        """Tests sets of columns, which must be valid, sorted and disjoint."""
+        return self._answer([Task(0, x, y, cond)], None)[0]
 
     # ---- from questions to batches ----------------------------------------------
 
-    def _task(self, x: Columns, y: Columns, cond: Columns) -> _Task:
-        gaps: Columns = ()
-        if self._absent is not None:
-            involved = sorted({*x, *y, *cond})
-            gaps = tuple(k for k in involved if self._absent[:, k].any())
-        return _Task(x, y, cond, gaps)
-
     def _answer(
-        self, tasks: list[_Task], progress: Callable[[int], object] | None
+        self, tasks: Sequence[Task], progress: Callable[[int], object] | None
     ) -> list[CITestResult]:
         results: dict[int, CITestResult] = {}
         with self._lock, torch.inference_mode():
-            ready: dict[Columns, list[tuple[int, _Task]]] = defaultdict(list)
-            for number, task in enumerate(tasks):
-                rows = self._rows_of(task.gaps)
-                reduced = self._reduce(task, rows)
-                if reduced is None:
-                    results[number] = _NOTHING_TO_TEST
-                else:
-                    ready[task.gaps].append((number, reduced))
-            if progress and results:
-                progress(len(results))
-            for gaps, numbered in ready.items():
-                rows = self._rows_of(gaps)
-                for chunk in self._chunks(numbered, rows.n):
-                    answers = self._answer_chunk([task for _, task in chunk], rows)
-                    results.update(zip((k for k, _ in chunk), answers, strict=True))
+            for gaps, group in self._by_gaps(tasks).items():
+                rows = Rows(self._table, gaps, self._network) if gaps else self._all_rows
+                ready = []
+                for task in group:
+                    reduced = self._without_constants(task, rows)
+                    if reduced is None:
+                        results[task.number] = _independent(rows.n)
+                    else:
+                        ready.append(reduced)
+                if progress and len(ready) < len(group):
+                    progress(len(group) - len(ready))
+                for batch in by_conditioning_set(ready, rows.n, self._batch_entries):
+                    results.update(self._answer_batch(batch, rows))
                     if progress:
-                        progress(len(chunk))
-        return [results[k] for k in range(len(tasks))]
+                        progress(len(batch))
+        return [results[task.number] for task in tasks]
 
-    def _reduce(self, task: _Task, rows: Rows) -> _Task | None:
+    def _by_gaps(self, tasks: Sequence[Task]) -> dict[Columns, list[Task]]:
+        """Groups tasks by those of their columns that have missing values, and so by their rows."""
+        absent = self._table.absent
+        if absent is None:
+            return {(): list(tasks)}
+        with_gaps = set(np.flatnonzero(absent.any(axis=0)).tolist())
+        groups: dict[Columns, list[Task]] = defaultdict(list)
+        for task in tasks:
+            groups[tuple(sorted(with_gaps & {*task.x, *task.y, *task.cond}))].append(task)
+        return groups
+
+    def _without_constants(self, task: Task, rows: Rows) -> Task | None:
         """Drops constant columns; None if the question is answered already: independent."""
         if rows.n < MIN_SAMPLES:
-            self._warn("few rows", f"only {rows.n} complete rows for {self._names(task)}: p = 1")
+            self._warn("rows", f"only {rows.n} complete rows for {self._names(task)}: p = 1")
             return None
         x, y, cond = (
-            tuple(k for k in part if not rows.constant[k]) for part in (task.x, task.y, task.cond)
+            tuple(k for k in part if not rows.is_constant(k))
+            for part in (task.x, task.y, task.cond)
         )
         if not x or not y:
-            dull = [self.columns[k] for k in (*task.x, *task.y) if rows.constant[k]]
+            names = [self.columns[k] for k in (*task.x, *task.y) if rows.is_constant(k)]
             self._warn(
                 "constant",
-                f"constant columns are independent of everything (p = 1): {', '.join(dull)}",
+                f"constant columns are independent of everything (p = 1): {', '.join(names)}",
             )
             return None
         self._warn_if_unlike_training(rows.n, len(cond))
-        return _Task(x, y, cond, task.gaps)
-
-    def _chunks(
-        self, numbered: list[tuple[int, _Task]], n: int
-    ) -> Iterator[list[tuple[int, _Task]]]:
-        """Splits questions on the same rows into batches: one size of S, whole sets together."""
-        by_set: dict[Columns, list[tuple[int, _Task]]] = defaultdict(list)
-        for item in numbered:
-            by_set[item[1].cond].append(item)
-        for size, group in groupby(sorted(by_set, key=lambda s: (len(s), s)), key=len):
-            chunk: list[tuple[int, _Task]] = []
-            entries = 0
-            for cond in group:
-                asked = by_set[cond]
-                targets = {t for _, task in asked for t in (task.x, task.y)}
-                weight = n * (size + sum(map(len, targets)))
-                if chunk and entries + weight > self._batch_entries:
-                    yield chunk
-                    chunk, entries = [], 0
-                chunk.extend(asked)
-                entries += weight
-            yield chunk
+        return replace(task, x=x, y=y, cond=cond)
 
     # ---- from batches to p-values -----------------------------------------------
 
-    def _answer_chunk(self, tasks: list[_Task], rows: Rows) -> list[CITestResult]:
+    def _answer_batch(self, tasks: list[Task], rows: Rows) -> dict[int, CITestResult]:
         """Answers questions that share their rows and the size of their conditioning set."""
         wanted = [(task.cond, part) for task in tasks for part in (task.x, task.y)]
         encoded = self._encodings.encode(wanted, rows)
-        statistic, explained = np.empty(len(tasks)), np.empty((2, len(tasks)))
-        for members in self._comparable(tasks, rows.n):
-            x = concatenate([encoded[tasks[k].cond, tasks[k].x] for k in members])
-            y = concatenate([encoded[tasks[k].cond, tasks[k].y] for k in members])
-            statistic[members] = self._network.score(x, y).double().cpu().numpy()
-            explained[0, members] = x.explained.double().cpu().numpy()
-            explained[1, members] = y.explained.double().cpu().numpy()
-        facts = Facts(
-            n=np.full(len(tasks), float(rows.n)),
-            d_z=np.array([float(len(task.cond)) for task in tasks]),
-            explained_x=explained[0],
-            explained_y=explained[1],
-            pairs=np.array([float(len(task.x) * len(task.y)) for task in tasks]),
-        )
-        log_p = self.model.null.logsf(statistic, facts, self.null)
-        results = []
-        for k, task in enumerate(tasks):
-            if task.cond and explained[:, k].max() > _DETERMINISTIC:
-                self._warn(
-                    "deterministic",
-                    f"a deterministic relation in {self._names(task)}: the conditioning set "
-                    "determines a tested variable; nothing is left to depend on, p = 1",
-                )
-                results.append(replace(_NOTHING_TO_TEST, n=rows.n))
+        results, clear, reduced = {}, [], []
+        for task in tasks:
+            x, y = (self._undetermined(part, encoded[task.cond, part]) for part in (task.x, task.y))
+            if (x, y) == (task.x, task.y):
+                clear.append(task)
+                continue
+            self._warn(
+                "deterministic",
+                f"a deterministic relation in {self._names(task)}: where the conditioning set "
+                "determines a tested variable nothing is left to depend on, p = 1",
+            )
+            if x and y:
+                reduced.append(replace(task, x=x, y=y))
             else:
-                results.append(_result(float(statistic[k]), float(log_p[k]), rows.n))
+                results[task.number] = _independent(rows.n)
+        for batch in by_width(clear, rows.n, self._batch_entries):
+            results.update(self._compare(batch, encoded, rows.n))
+        if reduced:
+            results.update(self._answer_batch(reduced, rows))
         return results
 
-    def _comparable(self, tasks: list[_Task], n: int) -> Iterator[list[int]]:
-        """Groups questions of equal widths, no more at once than memory is meant to hold."""
+    @staticmethod
+    def _undetermined(columns: Columns, encoding: TargetEncoding) -> Columns:
+        """Returns the components that are not functions of the conditioning set."""
+        determined = encoding.determined[0].tolist()
+        return tuple(k for k, known in zip(columns, determined, strict=True) if not known)
 
-        def widths(k: int) -> tuple[int, int]:
-            return len(tasks[k].x), len(tasks[k].y)
+    def _compare(
+        self, tasks: list[Task], encoded: Mapping[Pair, TargetEncoding], n: int
+    ) -> Iterator[tuple[int, CITestResult]]:
+        """Answers questions of equal widths whose variables are encoded."""
+        x = concatenate([encoded[task.cond, task.x] for task in tasks])
+        y = concatenate([encoded[task.cond, task.y] for task in tasks])
+        statistic = self._network.score(x, y).double().cpu().numpy()
+        ones = np.ones(len(tasks))
+        facts = Facts(
+            n=n * ones,
+            d_z=len(tasks[0].cond) * ones,
+            explained_x=x.explained.amax(dim=1).double().cpu().numpy(),
+            explained_y=y.explained.amax(dim=1).double().cpu().numpy(),
+            pairs=len(tasks[0].x) * len(tasks[0].y) * ones,
+        )
+        log_p = self.model.null.logsf(statistic, facts, self.null)
+        for task, value, log_pvalue in zip(tasks, statistic.tolist(), log_p.tolist(), strict=True):
+            if not (math.isfinite(value) and log_pvalue <= 0):
+                raise ModelError(
+                    f"{self.model.name} gave the statistic {value} and the log p-value "
+                    f"{log_pvalue} for {self._names(task)}: its weights or its null are damaged"
+                )
+            probability = 1 / (1 + math.exp(-max(min(value, 500.0), -500.0)))
+            yield task.number, CITestResult(value, math.exp(log_pvalue), log_pvalue, probability, n)
 
-        for (d_x, d_y), alike in groupby(sorted(range(len(tasks)), key=widths), key=widths):
-            members = list(alike)
-            # Two targets are copied for each question.
-            step = max(1, self._batch_entries // (n * (d_x + d_y)))
-            for start in range(0, len(members), step):
-                yield members[start : start + step]
-
-    # ---- rows and warnings ------------------------------------------------------
-
-    def _rows_of(self, gaps: Columns) -> Rows:
-        if gaps not in self._rows:
-            values = self._values
-            if gaps and self._absent is not None:
-                values = values[~self._absent[:, list(gaps)].any(axis=1)]
-            # Few sets of rows are ever in use; many would mean many copies of the table.
-            if len(self._rows) > 64:
-                self._rows.clear()
-            self._rows[gaps] = Rows(values, gaps, self._network, self.device)
-        return self._rows[gaps]
+    # ---- warnings and copies ----------------------------------------------------
 
     def _warn_if_unlike_training(self, n: int, d_z: int) -> None:
-        stream = self.model.recipe.stream
-        if n < stream.n[0]:
+        model, smallest = self.model, self.model.recipe.stream.n[0]
+        if n < smallest:
             self._warn(
-                "small n",
-                f"{n} samples are fewer than the {stream.n[0]} that {self.model.name} was trained "
-                "on: its p-values are extrapolated",
+                "few samples",
+                f"{n} samples are fewer than the {smallest} that {model.name} was trained on: its "
+                "p-values are extrapolated",
             )
-        if d_z > stream.d_z[1]:
+        if n > model.null.largest_n:
             self._warn(
-                "large S",
-                f"|S| = {d_z} is larger than the {stream.d_z[1]} that {self.model.name} was "
-                "trained on: its null distribution is extrapolated",
+                "many samples",
+                f"{n} samples are more than the {model.null.largest_n} that the null distribution "
+                f"of {model.name} was fitted on: its p-values are extrapolated",
+            )
+        if d_z > model.null.largest_d_z:
+            self._warn(
+                "large set",
+                f"|S| = {d_z} is larger than the {model.null.largest_d_z} that the null "
+                f"distribution of {model.name} was fitted on: its p-values are extrapolated",
             )
 
-    def _warn(self, key: str, message: str) -> None:
+    def _warn(self, kind: str, message: str) -> None:
         """Warns once a tester for each kind of trouble."""
-        if key not in self._warned:
-            self._warned.add(key)
-            warnings.warn(message, AcidWarning, stacklevel=2)
+        if kind not in self._warned:
+            self._warned.add(kind)
+            warn(message)
 
-    def _names(self, task: _Task) -> str:
+    def _names(self, task: Task) -> str:
         tested = ", ".join(self.columns[k] for k in (*task.x, *task.y))
         return f"({tested} | {', '.join(self.columns[k] for k in task.cond)})"
 
     def __getstate__(self) -> dict[str, Any]:
         """Leaves the lock and what can be computed again behind."""
-        return self.__dict__ | {"_lock": None, "_encodings": None, "_rows": {}}
+        return self.__dict__ | {"_lock": None, "_encodings": None, "_all_rows": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = threading.RLock()
         self._encodings = Encodings(self._network, self._cache_bytes, self._batch_entries)
+        self._all_rows = Rows(self._table, (), self._network)
 
 
 def ci_test(
@@ -371,7 +349,6 @@ def ci_test(
     return tester.test_sets(of_x, of_y, of_z)
 
 
-def _result(statistic: float, log_p: float, n: int) -> CITestResult:
-    probability = 1 / (1 + math.exp(-max(min(statistic, 500.0), -500.0)))
-    pvalue = min(max(math.exp(log_p), 0.0), 1.0)
-    return CITestResult(statistic, pvalue, log_p, probability, n)
+def _independent(n: int) -> CITestResult:
+    """The answer where nothing could depend."""
+    return CITestResult(-math.inf, 1.0, 0.0, 0.0, n)

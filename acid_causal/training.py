@@ -4,12 +4,10 @@
 devices; each draws its own batches of the stream.
 """
 
-import json
 import math
-import os
 import time
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +23,17 @@ from acid_causal.calibration import fit_null
 from acid_causal.checkpoint import TrainedModel, load_model, read_tensors, save_tensors
 from acid_causal.device import resolve_device
 from acid_causal.errors import ModelError, OptionError
-from acid_causal.files import write_atomically
+from acid_causal.metrics import MetricsLog, read_metrics
 from acid_causal.model import ACIDModel
+from acid_causal.processes import join_process_group, rank_and_world
 from acid_causal.recipe import Recipe, TrainingConfig
 from acid_causal.scoring import score_pairs, transform_batch
 from acid_causal.synthetic import Batch, Stream
 
 # A class that is rare in a batch counts for at most 1 / (2 * this) of its number more.
 _RAREST = 0.1
+# Settings of a model that its weights do not depend on: what they mean is the same with others.
+_NO_ARCHITECTURE = frozenset({"dropout", "smoother_rank"})
 
 
 class PairLoss(nn.Module):
@@ -88,19 +89,18 @@ def train_model(
     Raises:
         ModelError, OptionError: see `Trainer.run` and `load_model`.
     """
-    folder = Path("runs") / recipe.name if folder is None else Path(folder)
-    rank, world = _rank_and_world()
+    folder = default_folder(recipe) if folder is None else Path(folder)
+    joined = join_process_group()
+    rank, world = rank_and_world()
     where = resolve_device(
         f"cuda:{rank % torch.cuda.device_count()}"
         if world > 1 and torch.cuda.is_available()
         else device
     )
-    begun: dict[str, Any] = {}
-    initial = None
-    if start is not None:
-        parent = load_model(start)
-        initial, begun = parent.network.state_dict(), parent.history
-    network = Trainer(recipe, folder, where, resume, initial).run(progress=progress)
+    parent = None if start is None else load_model(start)
+    network = Trainer(recipe, folder, where, resume, parent).run(progress=progress)
+    if joined:
+        dist.destroy_process_group()
     if rank > 0:
         return None
     null = fit_null(
@@ -108,6 +108,7 @@ def train_model(
         progress=progress,
     )  # fmt: skip
     metrics = read_metrics(folder / "metrics.jsonl")
+    begun = {} if parent is None else parent.history
     history = {
         "steps": begun.get("steps", 0) + recipe.training.steps,
         "hours": round(begun.get("hours", 0) + sum(m["seconds"] for m in metrics) / 3600, 3),
@@ -121,6 +122,16 @@ def train_model(
     return path
 
 
+def default_folder(recipe: Recipe) -> Path:
+    """Returns the folder of a recipe's run if no other is asked for."""
+    return Path("runs") / recipe.name
+
+
+def state_file(folder: Path) -> Path:
+    """Returns where a run keeps its last checkpoint; there is none before the first."""
+    return folder / "state.safetensors"
+
+
 @dataclass
 class Trainer:
     """A training run in a folder: `state.safetensors` (resumable) and `metrics.jsonl`.
@@ -130,28 +141,36 @@ class Trainer:
         folder: where the run lives.
         device: where it trains.
         resume: go on from the folder's state, exactly as if never interrupted.
-        start: weights to start from instead of random ones.
+        start: model whose weights to start from, instead of random ones.
     """
 
     recipe: Recipe
     folder: Path
     device: torch.device
     resume: bool = False
-    start: dict[str, Tensor] | None = None
+    start: TrainedModel | None = None
 
     def run(self, *, progress: bool = True) -> ACIDModel:
         """Trains to the recipe's last step and returns the model.
 
         Raises:
-            ModelError: `resume` without a state, or with the state of another recipe.
-            OptionError: the folder holds a run already, and `resume` was not asked for.
+            ModelError: `resume` without a state, or with the state of another recipe or of another
+                number of processes; `start` is of another architecture.
+            OptionError: the folder holds a run already, and `resume` was not asked for; bfloat16
+                on a CPU.
         """
         config = self.recipe.training
-        rank, world = _rank_and_world()
+        if config.precision == "bfloat16" and self.device.type == "cpu":
+            raise OptionError(
+                "precision bfloat16 is many times slower than float32 on a CPU; "
+                'train on a GPU, or with precision = "float32"'
+            )
+        rank, world = rank_and_world()
         torch.manual_seed(self.recipe.seed)
         model = ACIDModel(self.recipe.model).to(self.device)
         if self.start is not None:
-            model.load_state_dict(self.start)
+            self._check_architecture(self.start)
+            model.load_state_dict(self.start.network.state_dict())
         optimiser = torch.optim.Adam(model.parameters(), lr=config.learning_rate, betas=(0.9, 0.99))
         step = self._restore(model, optimiser)
         loss_of: nn.Module = PairLoss(model)
@@ -171,7 +190,7 @@ class Trainer:
             )
             log = None
             if rank == 0:
-                log = stack.enter_context(_MetricsLog(self.folder / "metrics.jsonl", step))
+                log = stack.enter_context(MetricsLog(self.folder / "metrics.jsonl", step))
             while step < config.steps:
                 began = time.perf_counter()
                 # Seeding each step makes dropout, too, a function of (seed, step) alone.
@@ -206,16 +225,32 @@ class Trainer:
             return nullcontext()
         return torch.autocast(self.device.type, dtype=torch.bfloat16)
 
+    def _check_architecture(self, start: TrainedModel) -> None:
+        """Refuses weights that do not fit, or that fit and would mean something else."""
+        theirs, ours = asdict(start.recipe.model), asdict(self.recipe.model)
+        other = [
+            f"{name} is {theirs[name]!r} there and {ours[name]!r} in the recipe"
+            for name in ours
+            if theirs[name] != ours[name] and name not in _NO_ARCHITECTURE
+        ]
+        if other:
+            raise ModelError(
+                f"cannot start from {start.name!r}, a model of another architecture: "
+                f"{'; '.join(other)}. Make the recipe's [model] equal to its own"
+            )
+
     @property
     def _state(self) -> Path:
-        return self.folder / "state.safetensors"
+        return state_file(self.folder)
 
     def _save(self, model: ACIDModel, optimiser: torch.optim.Adam, step: int) -> None:
         tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
         for name, parameter in model.named_parameters():
             for key, value in optimiser.state[parameter].items():
                 tensors[f"adam.{key}.{name}"] = value
-        save_tensors(self._state, tensors, {"step": step, "recipe": self.recipe.to_dict()})
+        _, world = rank_and_world()
+        header = {"step": step, "world": world, "recipe": self.recipe.to_dict()}
+        save_tensors(self._state, tensors, header)
 
     def _restore(self, model: ACIDModel, optimiser: torch.optim.Adam) -> int:
         """Loads the folder's state and returns its step; 0 for a new run."""
@@ -226,10 +261,21 @@ class Trainer:
                     "go on with --resume, or choose another folder"
                 )
             return 0
+        if not self._state.exists():
+            raise ModelError(
+                f"there is no checkpoint yet in {str(self.folder)!r}: start without --resume"
+            )
         tensors, header = read_tensors(self._state)
         if Recipe.from_dict(header["recipe"]) != self.recipe:
             raise ModelError(
                 f"{str(self._state)!r} was made by another recipe; resume with that recipe"
+            )
+        _, world = rank_and_world()
+        # Each process draws batches of its own: other processes, another stream of data.
+        if (before := header.get("world", 1)) != world:
+            raise ModelError(
+                f"{str(self._state)!r} was made by {before} processes, and this run has {world}; "
+                f"resume with {before}"
             )
         model.load_state_dict(
             {k.removeprefix("model."): v for k, v in tensors.items() if k.startswith("model.")}
@@ -242,50 +288,3 @@ class Trainer:
                 if (value := tensors.get(f"adam.{key}.{name}")) is not None
             }
         return int(header["step"])
-
-
-def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """Reads the lines of a run's metrics; one that was cut short at the end is left out."""
-    lines = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        try:
-            lines.append(json.loads(line))
-        except json.JSONDecodeError:
-            break
-    return lines
-
-
-class _MetricsLog:
-    """Lines of JSON, one a step; a resumed run drops the lines beyond its checkpoint."""
-
-    def __init__(self, path: Path, step: int) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        kept = ""
-        if step and path.exists():
-            lines = (line for line in read_metrics(path) if line["step"] <= step)
-            kept = "".join(json.dumps(line) + "\n" for line in lines)
-        write_atomically(path, kept)
-        self._file = path.open("a", encoding="utf-8")
-
-    def write(self, **fields: Any) -> None:
-        """Appends a line; numbers are rounded to 6 digits."""
-        rounded = {k: float(f"{v:.6g}") if isinstance(v, float) else v for k, v in fields.items()}
-        self._file.write(json.dumps(rounded) + "\n")
-
-    def __enter__(self) -> "_MetricsLog":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def flush(self) -> None:
-        """Hands the lines to the operating system."""
-        self._file.flush()
-
-
-def _rank_and_world() -> tuple[int, int]:
-    """Joins the process group when torchrun started this process."""
-    world = int(os.environ.get("WORLD_SIZE", "1"))
-    if world > 1 and not dist.is_initialized():
-        dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
-    return (dist.get_rank(), world) if world > 1 else (0, 1)

@@ -1,10 +1,14 @@
 """Shared pieces: tiny trained models, so that no test depends on the shipped weights' values."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 import torch
 
 from acid_causal.checkpoint import TrainedModel
+from acid_causal.cli import main
 from acid_causal.model import ACIDModel, ModelConfig
 from acid_causal.null import Facts, NullDistribution
 from acid_causal.recipe import Recipe
@@ -25,10 +29,16 @@ def tiny_model() -> TrainedModel:
     rng = np.random.default_rng(0)
     m = 2000
     facts = Facts(
-        n=rng.uniform(20, 200, m), d_z=rng.integers(0, 6, m).astype(float),
-        explained_x=rng.uniform(0, 0.9, m), explained_y=rng.uniform(0, 0.9, m), pairs=np.ones(m),
-    )  # fmt: skip
-    null = NullDistribution.fit(rng.normal(scale=0.3, size=m), facts)
+        n=rng.uniform(20, 200, m),
+        d_z=rng.integers(0, 6, m).astype(float),
+        explained_x=rng.uniform(0, 0.9, m),
+        explained_y=rng.uniform(0, 0.9, m),
+        pairs=rng.integers(1, 5, m).astype(float),
+    )
+    # Each of the covariates matters to this null, so that none can be forgotten unnoticed.
+    location = facts.covariates() @ [0.2, -0.1, 0.3, -0.2, 0.3]
+    statistic = location + rng.normal(scale=0.3, size=m)
+    null = NullDistribution.fit(statistic, statistic, facts)
     return TrainedModel(ACIDModel(recipe.model).eval(), null, recipe, {"steps": 0})
 
 
@@ -40,3 +50,26 @@ def table() -> np.ndarray:
     x[:, 2] += x[:, 0] + 0.8 * x[:, 1]
     x[:, 3] = np.sin(x[:, 2]) + 0.5 * x[:, 3]
     return x
+
+
+@dataclass
+class Done:
+    """A finished command."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run_command(capsys) -> Callable[..., Done]:
+    """Runs a command in this process."""
+
+    def run(*arguments: object) -> Done:
+        with pytest.raises(SystemExit) as ended:
+            main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        assert "Traceback" not in captured.err
+        return Done(int(ended.value.code or 0), captured.out, captured.err)
+
+    return run

@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from acid_causal.errors import InputError, InputTypeError, OptionError
-from acid_causal.inputs import normalise_question, read_table
+from acid_causal.inputs import join_tables, normalise_question, read_question, read_table
 
 
 def test_accepts_every_kind_of_real_numbers(table):
@@ -21,6 +22,9 @@ def test_accepts_every_kind_of_real_numbers(table):
         (whole > 0, whole > 0),
         (pd.DataFrame(whole).astype("Int64"), whole),
         (pd.DataFrame(table).astype("Float64"), expected),
+        (pd.DataFrame(whole > 0).astype("boolean"), whole > 0),
+        (np.ma.array(table), expected),
+        (torch.from_numpy(table), expected),
     ):
         np.testing.assert_array_equal(read_table(same).values, reference)
 
@@ -44,8 +48,22 @@ def test_keeps_names_and_copies(table):
         np.full(120, 1 + 2j),
         pd.date_range("2020-01-01", periods=120),
         pd.Series(["a", "b"] * 60, dtype="category"),
+        pd.Series([1, 2] * 60, dtype="category"),
+        pd.Series([0.5, None] * 60, dtype="category"),
+        pd.Series([True, False] * 60, dtype="category"),
+        pd.Series(["1", "2"] * 60, dtype="string"),
     ],
-    ids=["strings", "objects", "complex", "dates", "categories"],
+    ids=[
+        "strings",
+        "objects",
+        "complex",
+        "dates",
+        "categories",
+        "categories of integers",
+        "categories of floats",
+        "categories of booleans",
+        "pandas strings",
+    ],
 )
 def test_names_the_columns_that_are_not_numbers(table, column):
     frame = pd.DataFrame(table, columns=list("abcdef"))
@@ -77,6 +95,39 @@ def test_missing_and_infinite_values(table):
         read_table(frame)
 
 
+@pytest.mark.parametrize("dtype", [float, np.float32, int, bool])
+def test_masked_values_are_missing(table, dtype):
+    mask = np.zeros(table.shape, dtype=bool)
+    mask[[3, 9], 1] = mask[4, 5] = True
+    masked = np.ma.array((10 * table).astype(dtype), mask=mask)
+    if dtype is float:
+        masked.data[3, 1] = np.inf  # what lies under a mask is not there
+    expected = np.where(mask, np.nan, masked.data.astype(float))
+    forms = [masked, list(masked), tuple(masked)]
+    if dtype is not bool:  # of these pandas makes objects
+        forms.append(pd.DataFrame(masked))
+    for form in forms:
+        with pytest.raises(InputError, match=r"missing values \(NaN\) in '.*: 2, '.*: 1"):
+            read_table(form)
+        read = read_table(form, missing="drop")
+        np.testing.assert_array_equal(read.values, expected)
+        assert read.absent is not None
+        np.testing.assert_array_equal(read.absent, mask)
+    joined, _ = join_tables(masked[:, 1], masked[:, 5], masked[:, :1], missing="drop")
+    np.testing.assert_array_equal(joined.values, expected[:, [1, 5, 0]])
+    assert masked.mask.sum() == 3
+
+
+def test_missing_booleans_of_pandas(table):
+    frame = pd.DataFrame(table > 0).astype("boolean")
+    frame.iloc[5, 2] = pd.NA
+    with pytest.raises(InputError, match="'2': 1"):
+        read_table(frame)
+    read = read_table(frame, missing="drop")
+    assert np.isnan(read.values[5, 2])
+    assert np.isnan(read.values).sum() == 1
+
+
 @pytest.mark.parametrize("n", [0, 1, 2, 3])
 def test_too_few_rows(table, n):
     with pytest.raises(InputError, match=f"{n} rows.*at least 4"):
@@ -87,6 +138,58 @@ def test_too_few_rows(table, n):
 def test_other_shapes(shape):
     with pytest.raises(InputError, match=r"shape \(n, d\)"):
         read_table(np.zeros(shape))
+
+
+RAGGED = [[1.0, 2.0], [3.0]] * 60
+
+
+def test_lists_with_rows_of_several_lengths(table):
+    with pytest.raises(InputError, match=r"data cannot be read as an array.*same length"):
+        read_table(RAGGED)
+    column = table[:, 0]
+    for name in "xyz":
+        parts = {"x": column, "y": column, "z": column, name: RAGGED}
+        with pytest.raises(InputError, match=f"^{name} cannot be read as an array"):
+            join_tables(*parts.values(), missing="raise")
+
+
+@pytest.mark.parametrize("thing", [None, 5, {"a": [1, 2]}, object()])
+def test_what_is_no_array(table, thing):
+    with pytest.raises(InputError, match=rf"data must have shape \(n, d\).*{type(thing).__name__}"):
+        read_table(thing)
+    with pytest.raises(InputError, match=r"y must have shape \(n, d\)"):
+        join_tables(table[:, 0], thing, None, missing="raise")
+
+
+def test_what_numpy_cannot_read():
+    with pytest.raises(InputTypeError, match=r"data is a Tensor that numpy cannot read.*detach"):
+        read_table(torch.zeros(10, 2, requires_grad=True))
+
+
+@pytest.mark.parametrize(
+    "z",
+    [
+        None, [], (), np.zeros(0), np.zeros((120, 0)), [[]] * 120, np.empty((0, 0)),
+        np.ma.zeros((120, 0)), pd.DataFrame(), pd.DataFrame(index=range(120)),
+        pd.Series([], dtype=float), torch.zeros(120, 0),
+    ],
+)  # fmt: skip
+def test_empty_conditioning_sets(table, z):
+    read, groups = join_tables(table[:, 0], table[:, [1, 2]], z, missing="raise")
+    assert groups == ((0,), (1, 2), ())
+    np.testing.assert_array_equal(read.values, table[:, :3])
+
+
+def test_a_variable_as_a_series(table):
+    frame = pd.DataFrame(table, columns=list("abcdef"))
+    read, groups = join_tables(frame["a"], frame["b"], frame[["c", "d"]], missing="raise")
+    assert read.columns == ("x[a]", "y[b]", "z[c]", "z[d]")
+    assert groups == ((0,), (1,), (2, 3))
+
+
+def test_a_conditioning_set_without_rows_is_not_empty(table):
+    with pytest.raises(InputError, match="z has 0 rows"):
+        join_tables(table[:, 0], table[:, 1], np.zeros((0, 3)), missing="raise")
 
 
 def test_no_columns():
@@ -115,7 +218,13 @@ def test_questions_that_are_none(i, j, cond, message):
         normalise_question(i, j, cond, 6)
 
 
-@pytest.mark.parametrize(("i", "cond"), [(0.5, ()), ("a", ()), (True, ()), (0, "12"), (0, 3)])
+@pytest.mark.parametrize(
+    ("i", "cond"),
+    [
+        (0.5, ()), ("a", ()), (True, ()), (0, "12"), (0, b"12"), (0, bytearray(b"12")), (0, 3),
+        (0, np.array(2)), (0, torch.tensor(2)), (0, np.array([[2, 3]])), (0, [2.0]), (0, [None]),
+    ],
+)  # fmt: skip
 def test_indices_of_other_types(i, cond):
     with pytest.raises(InputTypeError, match=r"integer|sequence"):
         normalise_question(i, 1, cond, 6)
@@ -123,3 +232,27 @@ def test_indices_of_other_types(i, cond):
 
 def test_no_conditioning_set():
     assert normalise_question(1, 0, None, 6) == (0, 1, ())
+
+
+def test_reads_a_question():
+    assert read_question((5, 1, [4, 2, 2]), 6) == (1, 5, (2, 4))
+    assert read_question([1, 0, None], 6) == (0, 1, ())
+
+
+@pytest.mark.parametrize("question", [(), (0,), (0, 1), (0, 1, (), 2), "01", np.arange(2)])
+def test_questions_that_are_no_triples(question):
+    with pytest.raises(InputError, match=r"must be a triple \(i, j, conditioning set\), not"):
+        read_question(question, 6)
+
+
+@pytest.mark.parametrize("question", [None, 3, np.array(3)])
+def test_questions_that_are_no_sequences(question):
+    with pytest.raises(InputTypeError, match="must be a triple"):
+        read_question(question, 6)
+
+
+def test_the_parts_of_a_question_are_checked():
+    with pytest.raises(InputError, match="against itself"):
+        read_question((1, 1, ()), 6)
+    with pytest.raises(InputTypeError, match="integer"):
+        read_question("012", 6)

@@ -19,6 +19,10 @@ def facts(m: int, rng: np.random.Generator) -> Facts:
     )
 
 
+def fit(statistic: np.ndarray, known: Facts) -> NullDistribution:
+    return NullDistribution.fit(statistic, statistic, known)
+
+
 @pytest.mark.parametrize("shape", [-4.0, -1.0, 0.0, 1.0, 5.0])
 @pytest.mark.parametrize("t", [-3.0, 0.0, 0.99, 1.0, 4.0, 12.0, 30.0])
 def test_tail_is_exact(t, shape):
@@ -42,7 +46,7 @@ def test_tail_falls_without_a_step():
 def test_pooled_fit_finds_a_skew_normal(shape):
     rng = np.random.default_rng(0)
     statistic = skewnorm.rvs(shape, loc=1, scale=2, size=20_000, random_state=rng)
-    null = NullDistribution.fit(statistic, facts(20_000, rng))
+    null = NullDistribution.fit(statistic, statistic, facts(20_000, rng))
     p = np.exp(null.logsf(statistic, facts(20_000, rng), "pooled"))
     assert kstest(p, "uniform").statistic < 0.012
 
@@ -57,7 +61,8 @@ def test_conditional_fit_holds_in_every_corner():
         noise = skewnorm.rvs(2, size=m, random_state=rng)
         return 0.5 * a + b + np.exp(0.2 * a - 0.1 * b) * noise, f
 
-    null = NullDistribution.fit(*draw(30_000))
+    statistic, f = draw(30_000)
+    null = NullDistribution.fit(statistic, statistic, f)
     statistic, f = draw(20_000)
     p = {name: np.exp(null.logsf(statistic, f, name)) for name in ("conditional", "pooled")}
     corner = (f.n > 500) & (f.explained_x > 0.6) & (f.explained_y > 0.6)
@@ -68,10 +73,34 @@ def test_conditional_fit_holds_in_every_corner():
     assert kstest(p["conditional"], "uniform").statistic < 0.02
 
 
+def test_heavy_tails_are_mended():
+    """Logits are more skewed than any skew-normal: the levels hold all the same."""
+    rng = np.random.default_rng(5)
+
+    def draw(m: int) -> tuple[np.ndarray, Facts]:
+        f = facts(m, rng)
+        return 0.3 * f.covariates()[:, 2] + rng.lognormal(sigma=0.8, size=m), f
+
+    statistic, f = draw(60_000)
+    null = fit(statistic, f)
+    statistic, f = draw(60_000)
+    p = {name: np.exp(null.logsf(statistic, f, name)) for name in ("conditional", "pooled")}
+    for level in (0.1, 0.05, 0.01, 0.001):
+        bound = 4 * np.sqrt(2 * level / 60_000)
+        assert abs((p["conditional"] < level).mean() - level) < bound
+    assert (p["pooled"] < 0.001).mean() > 0.005
+    # Beyond the last point p keeps falling, and never reaches nought.
+    far = np.array([50.0, 100.0, 200.0])
+    few = Facts(*(np.full(3, v) for v in (200.0, 2.0, 0.3, 0.3, 1.0)))
+    log_p = null.logsf(far, few, "conditional")
+    assert (np.diff(log_p) < 0).all()
+    assert np.isfinite(log_p).all()
+
+
 def test_null_is_symmetric_in_x_and_y():
     rng = np.random.default_rng(2)
     f = facts(500, rng)
-    null = NullDistribution.fit(rng.normal(size=500), f)
+    null = fit(rng.normal(size=500), f)
     swapped = Facts(f.n, f.d_z, f.explained_y, f.explained_x, f.pairs)
     statistic = rng.normal(size=500)
     np.testing.assert_allclose(
@@ -81,7 +110,7 @@ def test_null_is_symmetric_in_x_and_y():
 
 def test_beyond_the_range_of_the_fit_the_nearest_null_is_used():
     rng = np.random.default_rng(3)
-    null = NullDistribution.fit(rng.normal(size=2000), facts(2000, rng))
+    null = fit(rng.normal(size=2000), facts(2000, rng))
     one = np.ones(1)
     far = Facts(n=1e6 * one, d_z=100 * one, explained_x=0 * one, explained_y=0 * one, pairs=one)
     edge = Facts(
@@ -96,7 +125,7 @@ def test_beyond_the_range_of_the_fit_the_nearest_null_is_used():
 def test_survives_its_header():
     rng = np.random.default_rng(4)
     f = facts(1000, rng)
-    null = NullDistribution.fit(rng.normal(size=1000), f)
+    null = fit(rng.normal(size=1000), f)
     again = NullDistribution.from_dict(null.to_dict())
     t = rng.normal(size=1000)
     for name in ("conditional", "pooled"):

@@ -4,6 +4,8 @@ import json
 import math
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,13 +14,14 @@ import pytest
 import torch
 from sklearn.metrics import roc_auc_score
 
-from acid_causal.checkpoint import load_model
+from acid_causal.checkpoint import load_model, read_tensors, save_tensors
 from acid_causal.errors import ModelError, OptionError
+from acid_causal.metrics import read_metrics
 from acid_causal.model import ModelConfig
 from acid_causal.recipe import Recipe, TrainingConfig
 from acid_causal.scoring import score_pairs, transform_batch
 from acid_causal.synthetic import Stream, StreamConfig
-from acid_causal.training import Trainer, learning_rate, read_metrics, train_model
+from acid_causal.training import Trainer, learning_rate, train_model
 
 RECIPE = Recipe(
     "tiny",
@@ -35,23 +38,27 @@ def trained(recipe: Recipe, folder: Path, *, resume: bool = False) -> dict[str, 
     return Trainer(recipe, folder, CPU, resume).run(progress=False).state_dict()
 
 
-class InterruptedRunError(Exception):
-    """Stands for Ctrl-C or a kill between two steps."""
-
-
-def test_resuming_equals_never_stopping(tmp_path, monkeypatch):
-    expected = trained(RECIPE, tmp_path / "whole")
+@contextmanager
+def interrupted_at(batch: int) -> Iterator[None]:
+    """Presses Ctrl-C while a batch is drawn."""
     draw = Stream.__getitem__
 
     def interrupting(self: Stream, number: int):
-        if number == 10:  # the last checkpoint is at 8
-            raise InterruptedRunError
+        if number == batch:
+            raise KeyboardInterrupt
         return draw(self, number)
 
-    with monkeypatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Stream, "__getitem__", interrupting)
-        with pytest.raises(InterruptedRunError):
-            trained(RECIPE, tmp_path / "cut")
+        with pytest.raises(KeyboardInterrupt):
+            yield
+
+
+def test_resuming_equals_never_stopping(tmp_path):
+    expected = trained(RECIPE, tmp_path / "whole")
+    with interrupted_at(10):  # the last checkpoint is at 8
+        trained(RECIPE, tmp_path / "cut")
+    assert read_tensors(tmp_path / "cut" / "state.safetensors")[1]["step"] == 8
     resumed = trained(RECIPE, tmp_path / "cut", resume=True)
     for name, tensor in expected.items():
         torch.testing.assert_close(resumed[name], tensor, rtol=0, atol=0, msg=name)
@@ -89,8 +96,31 @@ def test_a_run_is_not_overwritten_or_mixed(tmp_path):
         trained(RECIPE, tmp_path)
     with pytest.raises(ModelError, match="another recipe"):
         trained(replace(RECIPE, seed=1), tmp_path, resume=True)
-    with pytest.raises(ModelError, match="no weights file"):
-        trained(RECIPE, tmp_path / "nothing", resume=True)
+
+
+def test_resuming_before_the_first_checkpoint(tmp_path):
+    with pytest.raises(ModelError, match=r"no checkpoint yet.*start without --resume"):
+        trained(RECIPE, tmp_path, resume=True)
+    with interrupted_at(2):  # the first checkpoint is at 4
+        trained(RECIPE, tmp_path)
+    with pytest.raises(ModelError, match=r"no checkpoint yet.*start without --resume"):
+        trained(RECIPE, tmp_path, resume=True)
+    assert trained(RECIPE, tmp_path)
+    assert len(read_metrics(tmp_path / "metrics.jsonl")) == 12
+
+
+def test_another_number_of_processes_is_refused(tmp_path):
+    with interrupted_at(5):
+        trained(RECIPE, tmp_path)
+    state = tmp_path / "state.safetensors"
+    tensors, header = read_tensors(state)
+    assert header["world"] == 1
+    save_tensors(state, tensors, header | {"world": 4})
+    with pytest.raises(ModelError, match="made by 4 processes, and this run has 1"):
+        trained(RECIPE, tmp_path, resume=True)
+    del header["world"]  # as before the number was kept
+    save_tensors(state, tensors, header)
+    assert trained(RECIPE, tmp_path, resume=True)
 
 
 def test_schedule_warms_up_and_falls():
@@ -116,15 +146,54 @@ def test_trained_model_file(tmp_path, head):
     assert load_model(onward).history["steps"] == 24
 
 
-def test_bfloat16_and_compile_are_checked():
-    with pytest.raises(OptionError, match="precision"):
-        TrainingConfig(precision="float16")
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("e", 32),
+        ("layers", 2),
+        ("head", "paper"),
+        ("attention_heads", 4),
+        ("transform", "standardise"),
+    ],
+)
+def test_starting_from_another_architecture(tmp_path, tiny_model, field, value):
+    """The last two fit by their shapes, and their weights would mean something else."""
+    tiny_model.save(tmp_path / "tiny.safetensors")
+    model = replace(tiny_model.recipe.model, **{field: value})
+    message = f"another architecture: {field} is .* there and {value!r} in the recipe"
+    with pytest.raises(ModelError, match=message):
+        train_model(
+            replace(RECIPE, model=model), tmp_path / "run", device="cpu",
+            start=tmp_path / "tiny.safetensors", progress=False,
+        )  # fmt: skip
+    assert not (tmp_path / "run").exists()
+
+
+def test_starting_with_another_dropout_and_rank(tmp_path, tiny_model):
+    model = replace(tiny_model.recipe.model, dropout=0.3, smoother_rank=8)
+    recipe = replace(RECIPE, model=model, training=TrainingConfig(steps=1, learning_rate=1e-12))
+    network = Trainer(recipe, tmp_path, CPU, start=tiny_model).run(progress=False)
+    for name, tensor in tiny_model.network.state_dict().items():
+        torch.testing.assert_close(network.state_dict()[name], tensor, msg=name)
+
+
+def test_bfloat16_needs_a_gpu(tmp_path):
+    recipe = replace(RECIPE, training=replace(RECIPE.training, precision="bfloat16"))
+    with pytest.raises(OptionError, match=r"bfloat16 .* on a CPU.*float32"):
+        train_model(recipe, tmp_path / "run", device="cpu", progress=False)
+    assert not (tmp_path / "run").exists()
 
 
 def test_it_learns(tmp_path):
     """A few dozen steps lift the AUC on easy questions well above chance, at any seed."""
     stream = StreamConfig(
-        entries=4000, n=(100, 100), d_z=(1, 2), six_models=1.0, wide=0.0, noise_ratio=(0.3, 0.6)
+        entries=4000,
+        n=(100, 100),
+        d_z=(1, 2),
+        six_models=1.0,
+        driven=0.0,
+        wide=0.0,
+        noise_ratio=(0.3, 0.6),
     )
     recipe = replace(RECIPE, stream=stream, training=TrainingConfig(steps=60, learning_rate=5e-3))
     network = Trainer(recipe, tmp_path, CPU).run(progress=False).eval()
@@ -174,10 +243,13 @@ def test_two_processes_train_together(tmp_path):
         'name = "tiny"\n[model]\ne = 16\nlayers = 1\nhead_count = 2\n'
         "[stream]\nentries = 1000\nn = [30, 40]\n[training]\nsteps = 4\n"
     )
-    subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=2", "-m",
          "acid_causal.cli", "train", str(recipe), "--out", str(tmp_path / "run"),
          "--null-questions", "1000", "--threads", "1"],
-        check=True, timeout=300,
+        check=True, timeout=300, capture_output=True, text=True,
     )  # fmt: skip
     assert load_model(tmp_path / "run" / "tiny.safetensors").history["steps"] == 4
+    assert "process group" not in done.stderr, done.stderr
+    with pytest.raises(ModelError, match="made by 2 processes, and this run has 1"):
+        train_model(Recipe.read(recipe), tmp_path / "run", resume=True, device="cpu")

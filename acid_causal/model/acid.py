@@ -8,7 +8,7 @@ encoded variables. X and Y never meet before `score`. The one-shot `forward` is 
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from acid_causal.model.attention import FeedForward
@@ -21,14 +21,32 @@ from acid_causal.model.transform import rank_normal, standardise
 _SMOOTHERS = 3
 _CHANNELS = 1 + 2 * _SMOOTHERS  # the value, its residuals, and the logs of their sds
 
+# Rows go through the encoder in blocks: without attention over samples they never meet there.
+_ROW_BLOCK = 8192
+
+# A residual of less than this sd, of the linear and of the kernel smoothers, is no more than what
+# ranks and ridges leave of an exact function of Z.
+_DETERMINED_LINEAR, _DETERMINED = 0.01, 0.03
+
 
 @dataclass(frozen=True)
 class Conditioning:
-    """A conditioning set, encoded: all that its targets need of it."""
+    """A conditioning set, encoded: all that its targets need of it.
 
-    contexts: tuple[ZContext, ...]
+    Attributes:
+        z: the conditioning variables.
+        contexts: what targets read of Z in each layer; None if there are too many rows to keep it.
+        smoothers: closed-form regressions on Z; none if d_z = 0.
+    """
+
+    z: Float[Tensor, "batch n d_z"]
+    contexts: tuple[ZContext, ...] | None
     smoothers: tuple[Smoother, ...]
-    d_z: int
+
+    @property
+    def d_z(self) -> int:
+        """Size of the conditioning set."""
+        return self.z.shape[2]
 
 
 @dataclass(frozen=True)
@@ -38,24 +56,31 @@ class TargetEncoding:
     Attributes:
         features: what the head compares.
         spread: what the head studentises by.
-        explained: share of each target's variance that Z explains, by the best smoother.
+        explained: share of each component's variance that Z explains, by the best smoother.
+        determined: which components are functions of Z for all practical purposes.
         d_z: size of the conditioning set.
     """
 
     features: Float[Tensor, "m n d heads width"]
     spread: Float[Tensor, "m d heads"]
-    explained: Float[Tensor, " m"]
+    explained: Float[Tensor, "m d"]
+    determined: Bool[Tensor, "m d"]
     d_z: int
 
     @property
     def nbytes(self) -> int:
         """Bytes of the tensors."""
-        return self.features.nbytes + self.spread.nbytes + self.explained.nbytes
+        tensors = (self.features, self.spread, self.explained, self.determined)
+        return sum(tensor.nbytes for tensor in tensors)
 
     def __getitem__(self, index: Tensor) -> "TargetEncoding":
         """Selects targets, as copies."""
         return TargetEncoding(
-            self.features[index], self.spread[index], self.explained[index], self.d_z
+            self.features[index],
+            self.spread[index],
+            self.explained[index],
+            self.determined[index],
+            self.d_z,
         )
 
 
@@ -73,7 +98,13 @@ class ACIDModel(nn.Module):
         self.embed_z = FeedForward(1, 2 * config.e, config.e)
         self.encoder = Encoder(config)
         self.head = make_head(config)
-        self.classifier = FeedForward(self.head.statistics + 4, 64, 1)
+        facts = 4 if config.classifier_facts else 0
+        self.classifier = FeedForward(self.head.statistics + facts, 64, 1)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return next(self.parameters()).device
 
     def transform(self, columns: Float[Tensor, "batch n d"]) -> Float[Tensor, "batch n d"]:
         """Turns raw columns into what the network reads."""
@@ -83,13 +114,10 @@ class ACIDModel(nn.Module):
 
     def encode_conditioning(self, z: Float[Tensor, "batch n d_z"]) -> Conditioning:
         """Encodes conditioning sets; d_z may be 0."""
-        d_z = z.shape[2]
-        smoothers: tuple[Smoother, ...] = ()
-        if d_z and (self.config.residual_channels or self.config.head == "cross-covariance"):
-            with torch.no_grad():
-                smoothers = fit_smoothers(z, self.config.smoother_rank)
-        contexts = self.encoder.encode_z(self.embed_z(z[..., None]))
-        return Conditioning(contexts, smoothers, d_z)
+        with torch.no_grad():
+            smoothers = fit_smoothers(z, self.config.smoother_rank) if z.shape[2] else ()
+        at_once = self.config.sample_attention or z.shape[1] <= _ROW_BLOCK
+        return Conditioning(z, self._contexts(z) if at_once else None, smoothers)
 
     def encode_targets(
         self, x: Float[Tensor, "batch t n d"], conditioning: Conditioning
@@ -101,17 +129,26 @@ class ACIDModel(nn.Module):
         """
         _, t, _, d = x.shape
         columns = x.transpose(1, 2).flatten(2)  # (batch, n, t * d)
-        channels, explained, ridges = self._channels(columns, conditioning.smoothers)
-        tokens = self.embed_target(channels).unflatten(2, (t, d))
-        tokens = self.encoder.encode_targets(tokens, conditioning.contexts)
-        features = self.head.features(tokens).flatten(2)  # (batch, n, t * d * heads * width)
+        regressed = self._regress(columns, conditioning.smoothers)
+        if conditioning.contexts is not None:
+            features = self._features(regressed.channels, conditioning.contexts, t)
+        else:
+            blocks = zip(
+                regressed.channels.split(_ROW_BLOCK, dim=1),
+                conditioning.z.split(_ROW_BLOCK, dim=1),
+                strict=True,
+            )
+            features = torch.cat(
+                [self._features(rows, self._contexts(z), t) for rows, z in blocks], dim=1
+            )
         if self.config.head == "cross-covariance":
-            features = self._residualise(features, conditioning.smoothers, ridges)
+            features = _residualise(features, conditioning.smoothers, regressed.ridges)
         features = features.unflatten(2, (t, d, self.head.heads, -1)).transpose(1, 2).flatten(0, 1)
         return TargetEncoding(
             features,
             self.head.spread(features),
-            explained.unflatten(1, (t, d)).amax(dim=2).flatten(),
+            regressed.explained.unflatten(1, (t, d)).flatten(0, 1),
+            regressed.determined.unflatten(1, (t, d)).flatten(0, 1),
             conditioning.d_z,
         )
 
@@ -119,12 +156,14 @@ class ACIDModel(nn.Module):
         """Computes the logit of dependence for m pairs: the test statistic."""
         n = x.features.shape[1]
         statistics = self.head.compare(x.features, y.features, x.spread, y.spread)
-        low = torch.minimum(x.explained, y.explained)
-        high = torch.maximum(x.explained, y.explained)
-        size = torch.tensor([n / 100.0, (1 + x.d_z) / 4.0], device=low.device).log()
-        facts = torch.stack([low, high], dim=-1)
-        facts = torch.cat([facts, size.expand(len(low), 2)], dim=-1)
-        return self.classifier(torch.cat([statistics, facts], dim=-1))[:, 0]
+        if self.config.classifier_facts:
+            explained_x, explained_y = x.explained.amax(dim=1), y.explained.amax(dim=1)
+            low = torch.minimum(explained_x, explained_y)
+            high = torch.maximum(explained_x, explained_y)
+            size = torch.tensor([n / 100.0, (1 + x.d_z) / 4.0], device=low.device).log()
+            facts = [low[:, None], high[:, None], size.expand(len(low), 2)]
+            statistics = torch.cat([statistics, *facts], dim=1)
+        return self.classifier(statistics)[:, 0]
 
     def forward(
         self,
@@ -137,17 +176,22 @@ class ACIDModel(nn.Module):
         encode = self.encode_targets
         return self.score(encode(x[:, None], conditioning), encode(y[:, None], conditioning))
 
-    def _channels(
-        self, v: Float[Tensor, "batch n k"], smoothers: tuple[Smoother, ...]
-    ) -> tuple[
-        Float[Tensor, "batch n k channels"], Float[Tensor, "batch k"], Int[Tensor, "batch k"]
-    ]:
-        """Sets each entry beside its residuals, scaled to unit sd, and the logs of the sds.
+    def _contexts(self, z: Float[Tensor, "batch n d_z"]) -> tuple[ZContext, ...]:
+        return self.encoder.encode_z(self.embed_z(z[..., None]))
 
-        Returns:
-            The channels, the share of variance that the best smoother explains, and the ridge that
-            suits each column best in the last smoother.
-        """
+    def _features(
+        self,
+        channels: Float[Tensor, "batch n columns channels"],
+        contexts: tuple[ZContext, ...],
+        t: int,
+    ) -> Float[Tensor, "batch n features"]:
+        tokens = self.embed_target(channels).unflatten(2, (t, -1))
+        return self.head.features(self.encoder.encode_targets(tokens, contexts)).flatten(2)
+
+    def _regress(
+        self, v: Float[Tensor, "batch n columns"], smoothers: tuple[Smoother, ...]
+    ) -> "_Regressed":
+        """Sets each entry beside its residuals, scaled to unit sd, and the logs of the sds."""
         ridges = torch.zeros_like(v[:, 0], dtype=torch.long)
         residuals = []
         for smoother in smoothers:
@@ -156,22 +200,47 @@ class ACIDModel(nn.Module):
         if not smoothers:
             residuals = [v] * _SMOOTHERS
         sds = [r.square().mean(1, keepdim=True).sqrt().clamp(1e-3, 1.5) for r in residuals]
-        explained = 1 - torch.cat(sds, dim=1).amin(dim=1).square().clamp(max=1)
-        if not self.config.residual_channels:
-            return v[..., None], explained, ridges
-        scaled = [r / sd for r, sd in zip(residuals, sds, strict=True)]
-        logs = [sd.log().expand_as(v) for sd in sds]
-        return torch.stack([v, *scaled, *logs], dim=-1), explained, ridges
+        least = torch.cat(sds, dim=1).amin(dim=1)
+        determined = (sds[0][:, 0] < _DETERMINED_LINEAR) | (least < _DETERMINED)
+        channels = v[..., None]
+        if self.config.residual_channels:
+            scaled = [r / sd for r, sd in zip(residuals, sds, strict=True)]
+            logs = [sd.log().expand_as(v) for sd in sds]
+            channels = torch.stack([v, *scaled, *logs], dim=-1)
+        nothing = torch.zeros_like(determined)
+        return _Regressed(
+            channels,
+            explained=1 - least.square().clamp(max=1),
+            determined=determined if smoothers else nothing,
+            ridges=ridges,
+        )
 
-    def _residualise(
-        self,
-        features: Float[Tensor, "batch n k"],
-        smoothers: tuple[Smoother, ...],
-        ridges: Int[Tensor, "batch columns"],
-    ) -> Float[Tensor, "batch n k"]:
-        """Takes from the features what Z tells of them, so that their conditional mean is nil."""
-        if not smoothers:
-            return features - features.mean(dim=1, keepdim=True)
-        # All features of a column are smoothed as much as its values ask for.
-        per_column = features.shape[2] // ridges.shape[1]
-        return features - smoothers[-1].smooth(features, ridges.repeat_interleave(per_column, 1))
+
+@dataclass(frozen=True)
+class _Regressed:
+    """Columns after their regressions on Z.
+
+    Attributes:
+        channels: what an entry is embedded from.
+        explained: see `TargetEncoding`.
+        determined: see `TargetEncoding`.
+        ridges: which ridge suits each column best in the last smoother.
+    """
+
+    channels: Float[Tensor, "batch n columns channels"]
+    explained: Float[Tensor, "batch columns"]
+    determined: Bool[Tensor, "batch columns"]
+    ridges: Int[Tensor, "batch columns"]
+
+
+def _residualise(
+    features: Float[Tensor, "batch n features"],
+    smoothers: tuple[Smoother, ...],
+    ridges: Int[Tensor, "batch columns"],
+) -> Float[Tensor, "batch n features"]:
+    """Takes from the features what Z tells of them, so that their conditional mean is nil."""
+    if not smoothers:
+        return features - features.mean(dim=1, keepdim=True)
+    # All features of a column are smoothed as much as its values ask for.
+    per_column = features.shape[2] // ridges.shape[1]
+    return features - smoothers[-1].smooth(features, ridges.repeat_interleave(per_column, 1))

@@ -23,6 +23,8 @@ class ModelConfig:
         head: "cross-covariance" (studentised, residualised) or "paper" (squared dot products).
         head_count: interdependence heads, h.
         head_width: features of a head.
+        classifier_facts: let the classifier see n, d_z and the explained variances beside the
+            head's statistics; the paper's does not.
         transform: what is done to each column first.
     """
 
@@ -36,9 +38,16 @@ class ModelConfig:
     head: str = "cross-covariance"
     head_count: int = 8
     head_width: int = 16
+    classifier_facts: bool = True
     transform: str = "rank-normal"
 
     def __post_init__(self) -> None:
+        sizes = ("e", "layers", "attention_heads", "smoother_rank", "head_count", "head_width")
+        for name in sizes:
+            if getattr(self, name) < 1:
+                raise OptionError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if not 0 <= self.dropout < 1:
+            raise OptionError(f"dropout must be in [0, 1), not {self.dropout}")
         if self.e % self.attention_heads:
             raise OptionError(
                 f"e = {self.e} must be a multiple of attention_heads = {self.attention_heads}"

@@ -7,16 +7,16 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from acid_causal.errors import unknown
-from acid_causal.synthetic import structures
 from acid_causal.synthetic.draws import seeded
 from acid_causal.synthetic.mechanisms import families
 from acid_causal.synthetic.noise import NOISES
-from acid_causal.synthetic.sem import Domain, simulate
+from acid_causal.synthetic.sem import Domain
+from acid_causal.synthetic.six_models import draw_six_models
 from acid_causal.synthetic.stream import Stream, StreamConfig
 
 # The noise of the benchmark's links relative to their signal: hard enough that a kernel test
 # misses most dependences at n = 100 and d_z = 10 (evaluation.md).
-_BENCHMARK_NOISE = (0.5, 0.5)
+_BENCHMARK_NOISE = (1.2, 1.2)
 
 
 @dataclass(frozen=True)
@@ -57,14 +57,10 @@ def six_models(
     """
     generator = seeded("benchmark", "six models", mechanism, n, d_z, seed)
     labels = torch.arange(count) % 2 if label is None else torch.full((count,), label)
-    structure = structures.six_models(count, d_z, generator, label=labels.bool())
     plain = {name: NOISES[name] for name in ("gaussian", "uniform", "laplace")}
     domain = Domain(families(mechanism), plain, _BENCHMARK_NOISE, (1.0, 1.0), heteroscedastic=0.0)
-    values = simulate(structure, n, domain, generator)
-    rows = torch.arange(count)[:, None]
-    columns = values.transpose(1, 2)  # (count, node, n)
-    x, y = (columns[rows, structure.targets[:, k : k + 1]].mT for k in (0, 1))
-    return LabelledDatasets(x, y, columns[rows, structure.cond].mT, labels)
+    x, y, z = draw_six_models(labels.bool(), n, 1, d_z, domain, generator)
+    return LabelledDatasets(x, y, z, labels)
 
 
 NULL_STREAMS = {

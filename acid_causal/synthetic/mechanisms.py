@@ -37,30 +37,39 @@ def mlp(hidden: int) -> Mechanism:
     """Makes the family MLP-k: one hidden layer of k units with a random activation."""
 
     def mechanism(parents: Parents, strength: Strength, generator: Generator) -> Signal:
-        gain = log_uniform(generator, 0.7, 3.0, parents.shape[0], 1, 1)
-        bias = randn(generator, parents.shape[0], 1, hidden)
-        units = _activation(generator)(gain * _project(parents, strength, generator, hidden) + bias)
-        out = randn(generator, parents.shape[0], hidden, 1)
-        return (units @ out)[..., 0]
+        return _mlp(parents, strength, generator, torch.full((len(parents),), float(hidden)))
 
     return mechanism
 
 
 def mlp_any(parents: Parents, strength: Strength, generator: Generator) -> Signal:
-    """MLP-k with k drawn anew, from nearly linear to rich."""
-    choice = int(torch.randint(0, 5, (), generator=generator, device=generator.device))
-    return mlp((4, 8, 16, 32, 64)[choice])(parents, strength, generator)
+    """MLP-k with k from 4 to 64, from nearly linear to rich."""
+    return _mlp(
+        parents, strength, generator, log_uniform(generator, 4.0, 65.0, len(parents)).floor()
+    )
+
+
+def _mlp(
+    parents: Parents, strength: Strength, generator: Generator, hidden: Float[Tensor, " batch"]
+) -> Signal:
+    batch, most = len(parents), int(hidden.max())
+    gain = log_uniform(generator, 0.7, 3.0, batch, 1, 1)
+    bias = randn(generator, batch, 1, most)
+    units = _activate(gain * _project(parents, strength, generator, most) + bias, generator)
+    there = torch.arange(most, device=parents.device) < hidden.to(parents.device)[:, None]
+    out = randn(generator, batch, most) * there
+    return (units @ out[..., None])[..., 0]
 
 
 def additive(parents: Parents, strength: Strength, generator: Generator) -> Signal:
     """A sum of one-dimensional random functions of the parents."""
     batch, _, p = parents.shape
     gain = log_uniform(generator, 0.7, 3.0, batch, 1, p)
-    activation = _activation(generator)
     total = torch.zeros_like(parents)
     for _ in range(3):
         slope, shift = randn(generator, batch, 1, p), randn(generator, batch, 1, p)
-        total = total + randn(generator, batch, 1, p) * activation(gain * slope * parents + shift)
+        units = _activate(gain * slope * parents + shift, generator)
+        total = total + randn(generator, batch, 1, p) * units
     return (total * strength[:, None, :]).sum(-1)
 
 
@@ -168,6 +177,12 @@ def _project(parents: Parents, strength: Strength, generator: Generator, k: int)
     return parents @ weight
 
 
-def _activation(generator: Generator) -> Callable[[Tensor], Tensor]:
-    choice = torch.randint(0, len(_ACTIVATIONS), (), generator=generator, device=generator.device)
-    return _ACTIVATIONS[int(choice)]
+def _activate(units: Float[Tensor, "batch n k"], generator: Generator) -> Tensor:
+    """Applies to each dataset an activation of its own."""
+    size = (len(units),)
+    choice = torch.randint(0, len(_ACTIVATIONS), size, generator=generator, device=generator.device)
+    out = torch.empty_like(units)
+    for k, activation in enumerate(_ACTIVATIONS):
+        rows = choice == k
+        out[rows] = activation(units[rows])
+    return out

@@ -1,11 +1,11 @@
 """Structural equation models: structure x mechanism x noise, simulated in one batch."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 
 from acid_causal.synthetic.draws import coin, log_uniform, rand
@@ -45,30 +45,52 @@ def simulate(
     """
     batch, size, _ = structure.parents.shape
     values = torch.zeros(batch, n, size, device=generator.device)
-    ratio = log_uniform(generator, *domain.noise_ratio, batch, size, 1)
     for j in range(size):
-        exogenous = torch.empty(batch, n, device=generator.device)
-        for draw, rows in _shared_out(domain.noises, batch, generator):
-            exogenous[rows] = draw(generator, (len(rows), n))
         present = structure.parents[:, j, :j]
-        if not present.any():
-            values[..., j] = exogenous
-            continue
         # Keep only as many columns as the largest family has parents.
-        width = int(present.sum(-1).max())
+        width = int(present.sum(-1).max()) if j else 0
         chosen = present.float().topk(width, dim=-1).indices
-        strength = log_uniform(generator, *domain.strength, batch, width)
-        strength = strength * present.gather(1, chosen)
         causes = values[..., :j].gather(2, chosen[:, None, :].expand(-1, n, -1))
-        signal = torch.empty_like(exogenous)
-        for mechanism, rows in _shared_out(domain.mechanisms, batch, generator):
-            signal[rows] = _standardise(mechanism(causes[rows], strength[rows], generator))
-        if domain.heteroscedastic:
-            exogenous = exogenous * _scale(causes, strength, domain.heteroscedastic, generator)
-        root = ~present.any(-1, keepdim=True)
-        r = ratio[:, j]
-        values[..., j] = torch.where(root, exogenous, (signal + r * exogenous) / (1 + r * r).sqrt())
+        values[..., j] = equation([(causes, present.gather(1, chosen))], n, domain, generator)
     return values
+
+
+def equation(
+    links: Sequence[tuple[Float[Tensor, "batch n _"], Bool[Tensor, "batch _"]]],
+    n: int,
+    domain: Domain,
+    generator: Generator,
+) -> Float[Tensor, "batch n"]:
+    """Draws one structural equation for each dataset, and its values.
+
+    Args:
+        links: groups of causes, and which of each group are really there; each group that is not
+            empty adds a random function of its own, all of equal variance.
+        n: rows.
+        domain: the kind of functions and of noise.
+        generator: source of randomness.
+
+    Returns:
+        The sum of the functions and the noise, of variance about 1.
+    """
+    batch = len(links[0][0])
+    device = generator.device
+    noise = torch.empty(batch, n, device=device)
+    for draw, rows in _shared_out(domain.noises, batch, generator):
+        noise[rows] = draw(generator, (len(rows), n))
+    ratio = log_uniform(generator, *domain.noise_ratio, batch, 1)
+    signal = torch.zeros(batch, n, device=device)
+    for causes, present in links:
+        if not present.any():
+            continue
+        strength = log_uniform(generator, *domain.strength, *present.shape) * present
+        for mechanism, rows in _shared_out(domain.mechanisms, batch, generator):
+            signal[rows] += _standardise(mechanism(causes[rows], strength[rows], generator))
+        if domain.heteroscedastic:
+            noise = noise * _scale(causes, strength, domain.heteroscedastic, generator)
+    root = ~torch.cat([present for _, present in links], dim=1).any(-1, keepdim=True)
+    effect = (_standardise(signal) + ratio * noise) / (1 + ratio * ratio).sqrt()
+    return torch.where(root, noise, effect)
 
 
 def _shared_out(

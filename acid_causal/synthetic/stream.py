@@ -2,15 +2,17 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Generator, Tensor
 
+from acid_causal.errors import require
 from acid_causal.synthetic import mechanisms, structures
 from acid_causal.synthetic.draws import integer, rand, seeded
 from acid_causal.synthetic.sem import Domain, simulate
-from acid_causal.synthetic.structures import Structure
+from acid_causal.synthetic.six_models import draw_six_models
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,31 @@ class StreamConfig:
     heteroscedastic: float = 0.25
     max_batch: int = 64
 
+    def __post_init__(self) -> None:
+        require(self.entries >= 1, "entries", self.entries, "at least 1")
+        # The smallest batch holds a dependent and an independent dataset.
+        require(self.max_batch >= 2, "max_batch", self.max_batch, "at least 2")
+        _require_bounds("n", self.n, low=4)
+        _require_bounds("d_z", self.d_z, low=0)
+        _require_bounds("targets", self.targets, low=2)
+        _require_bounds("noise_ratio", self.noise_ratio)
+        _require_bounds("strength", self.strength)
+        for name in ("six_models", "driven", "wide", "heteroscedastic"):
+            share = getattr(self, name)
+            require(0 <= share <= 1, name, share, "a share between 0 and 1")
+        shares = self.six_models + self.driven
+        # Decimal fractions that sum to 1 may sum to a little more in binary.
+        require(shares <= 1 + 1e-9, "six_models + driven", shares, "at most 1")
+        mechanisms.families(self.mechanisms)
+
+
+def _require_bounds(name: str, bounds: Any, low: int | None = None) -> None:
+    """Refuses bounds that are not increasing numbers from `low` on; None: positive ones."""
+    kind = "positive numbers" if low is None else f"numbers from {low} on"
+    ok = isinstance(bounds, tuple) and len(bounds) == 2
+    ok = ok and (bounds[0] > 0 if low is None else bounds[0] >= low)
+    require(ok and bounds[0] <= bounds[1] < math.inf, name, bounds, f"two increasing {kind}")
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -55,7 +82,7 @@ class Batch:
         z: conditioning variables.
         x: targets, each of d_x components.
         dependent: whether two targets are d-connected given Z.
-        source: "six-models", "driven" or "dags".
+        source: "six-models", "driven" or "random_dags".
     """
 
     z: Float[Tensor, "batch n d_z"]
@@ -101,33 +128,29 @@ class Stream:
             d_x = integer(generator, 2, 3) if wide else 1
             batch = self._batch_size(n, d_z, 2 * d_x)
             label = torch.arange(batch, device=generator.device) % 2 == 1
-            structure = structures.six_models(batch, d_z, generator, d_x=d_x, label=label)
-            return self._simulate(structure, n, d_x, "six-models", generator)
+            x, y, z = draw_six_models(label, n, d_x, d_z, self.domain, generator)
+            return Batch(z, torch.stack([x, y], dim=1), _between_two(label), "six-models")
         targets = integer(generator, *c.targets)
         latents = integer(generator, 0, 4)
         batch = self._batch_size(n, d_z, targets)
         sampler = structures.driven if kind < c.six_models + c.driven else structures.random_dags
         structure = sampler(batch, d_z, targets, latents, generator)
-        return self._simulate(structure, n, 1, sampler.__name__, generator)
+        values = simulate(structure, n, self.domain, generator)
+        return Batch(
+            z=_columns(values, structure.cond),
+            x=_columns(values, structure.targets).transpose(1, 2)[..., None],
+            dependent=structure.dependent(generator),
+            source=sampler.__name__,
+        )
 
     def _batch_size(self, n: int, d_z: int, targets: int) -> int:
         per_dataset = n * (d_z + targets)
         return max(2, min(self.config.max_batch, math.ceil(self.config.entries / per_dataset)))
 
-    def _simulate(
-        self, structure: Structure, n: int, d_x: int, source: str, generator: Generator
-    ) -> Batch:
-        values = simulate(structure, n, self.domain, generator)
-        dependent = structure.dependent(generator)
-        batch, count = structure.targets.shape
-        # Sets are d-separated if and only if all of their pairs are.
-        grouped = dependent.view(batch, count // d_x, d_x, count // d_x, d_x)
-        return Batch(
-            z=_columns(values, structure.cond),
-            x=_columns(values, structure.targets).view(batch, n, -1, d_x).transpose(1, 2),
-            dependent=grouped.any(dim=4).any(dim=2),
-            source=source,
-        )
+
+def _between_two(label: Bool[Tensor, " batch"]) -> Bool[Tensor, "batch 2 2"]:
+    """Writes the label of one pair as a matrix over its two targets, each dependent on itself."""
+    return label[:, None, None] | torch.eye(2, dtype=torch.bool, device=label.device)
 
 
 def _columns(values: Float[Tensor, "batch n node"], nodes: Tensor) -> Tensor:

@@ -15,9 +15,6 @@ from acid_causal.synthetic.draws import coin, gumbel, rand, randn
 # A path of generic weights never cancels exactly; what is left of a blocked one is rounding.
 _BLOCKED = 1e-9
 
-H0_MODELS = ("x->z->y", "x<-z<-y", "x<-z->y")
-H1_MODELS = ("x->z<-y", "x->z->y, x->y", "x<-z->y, x->y")
-
 
 @dataclass(frozen=True)
 class Structure:
@@ -47,52 +44,6 @@ class Structure:
         residual = targets - targets @ basis @ basis.mT
         residual = residual / residual.norm(dim=-1, keepdim=True)
         return (residual @ residual.mT).abs() > _BLOCKED
-
-
-def six_models(
-    batch: int, d_z: int, generator: Generator, *, d_x: int = 1, label: Bool[Tensor, " batch"]
-) -> Structure:
-    """Draws from the six data models of the paper's experiments (evaluation.md).
-
-    Independent given Z: two chains and a fork. Dependent: a collider, and a chain and a fork with
-    an edge X -> Y. Every component of X causes (or is caused by) every component of Z, and so on.
-
-    Args:
-        batch: number of datasets.
-        d_z: number of components of Z; with 0 the dependent models are those with an edge.
-        generator: source of randomness; its device is the device of the result.
-        d_x: number of components of X, and of Y.
-        label: which datasets are dependent.
-    """
-    device = generator.device
-    model = torch.randint(0, 3, (batch,), generator=generator, device=device)
-    if d_z == 0:  # an unobserved collider would leave X and Y independent
-        model = model.clamp(min=1)
-    model = torch.where(label, model + 3, model)
-    # Slots in causal order for each model: first the roots, last the sinks.
-    x_first = ("xzy", "yzx", "zxy", "xyz", "xzy", "zxy")
-    size = 2 * d_x + d_z
-    sizes = {"x": d_x, "y": d_x, "z": d_z}
-    edges = (
-        {("x", "z"), ("z", "y")},
-        {("y", "z"), ("z", "x")},
-        {("z", "x"), ("z", "y")},
-        {("x", "z"), ("y", "z")},
-        {("x", "z"), ("z", "y"), ("x", "y")},
-        {("z", "x"), ("z", "y"), ("x", "y")},
-    )
-    parents = torch.zeros(6, size, size, dtype=torch.bool)
-    place = torch.zeros(6, size, dtype=torch.long)  # rows: nodes of X, then Y, then Z
-    for m, order in enumerate(x_first):
-        nodes, start = {}, 0
-        for role in order:
-            nodes[role] = torch.arange(start, start + sizes[role])
-            start += sizes[role]
-        for cause, effect in edges[m]:
-            parents[m, nodes[effect][:, None], nodes[cause][None, :]] = True
-        place[m] = torch.cat([nodes["x"], nodes["y"], nodes["z"]])
-    parents, place = parents.to(device)[model], place.to(device)[model]
-    return Structure(parents, cond=place[:, 2 * d_x :], targets=place[:, : 2 * d_x])
 
 
 def random_dags(

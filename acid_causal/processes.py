@@ -1,0 +1,19 @@
+"""The processes that train together, one a device, when torchrun starts several."""
+
+import os
+
+import torch
+import torch.distributed as dist
+
+
+def join_process_group() -> bool:
+    """Joins the process group if torchrun started this process; says whether it did so."""
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1 or dist.is_initialized():
+        return False
+    dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    return True
+
+
+def rank_and_world() -> tuple[int, int]:
+    """Returns the number of this process, and how many there are."""
+    return (dist.get_rank(), dist.get_world_size()) if dist.is_initialized() else (0, 1)

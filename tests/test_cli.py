@@ -1,0 +1,202 @@
+"""The command line: what it prints, and how it fails."""
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from acid_causal.checkpoint import available_models, load_model
+from acid_causal.tester import Tester
+
+MISSING = os.strerror(errno.ENOENT)
+
+
+@pytest.fixture
+def weights(tmp_path, tiny_model) -> Path:
+    path = tmp_path / "tiny.safetensors"
+    tiny_model.save(path)
+    return path
+
+
+@pytest.fixture
+def frame(table) -> pd.DataFrame:
+    frame = pd.DataFrame(table, columns=["a", "b", "c", "income, net", "e", "f"])
+    frame["kind"] = "text"
+    return frame
+
+
+@pytest.fixture
+def csv(tmp_path, frame) -> Path:
+    path = tmp_path / "data.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+# ---- help and models -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", [[], ["test"], ["train"], ["calibrate"], ["models"]])
+def test_help(run_command, command):
+    done = run_command(*command, "--help")
+    assert done.code == 0
+    assert "Usage: acid-causal" in done.out
+
+
+def test_the_module_runs():
+    done = subprocess.run(
+        [sys.executable, "-m", "acid_causal", "--help"], capture_output=True, text=True, check=True
+    )
+    for command in ("test", "train", "calibrate", "models"):
+        assert f" {command} " in done.stdout
+
+
+def test_the_command_line_itself_is_cheap_to_import():
+    code = "import sys, acid_causal.cli; assert not {'torch', 'pandas'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_models(run_command):
+    done = run_command("models", "--json")
+    assert [row["name"] for row in json.loads(done.out)] == list(available_models())
+    assert len(run_command("models").out.splitlines()) == len(available_models())
+
+
+# ---- test ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "given", "cond"),
+    [
+        ("a", "c", None, []),
+        ("a", "c", "", []),
+        ("b", "a", "c", ["c"]),
+        ("a", "b", "f, c,f", ["f", "c"]),
+        ("a", "income, net", "c,b", ["c", "b"]),
+        ("a", "c", "income, net", ["income, net"]),
+    ],
+)
+def test_answers_as_the_library_does(run_command, weights, csv, frame, x, y, given, cond):
+    options = [] if given is None else ["--given", given]
+    done = run_command("test", csv, x, y, *options, "--model", weights, "--json", "--alpha", "0.2")
+    assert (done.code, done.err) == (0, "")
+    columns = list(frame.columns)
+    tester = Tester(frame.drop(columns="kind"), model=weights)
+    expected = tester.test(columns.index(x), columns.index(y), map(columns.index, cond))
+    row = json.loads(done.out)
+    for name in ("pvalue", "log_pvalue", "statistic", "probability"):
+        assert row[name] == pytest.approx(getattr(expected, name), abs=1e-5)
+    assert row["dependent"] is (expected.pvalue <= 0.2)
+    assert (row["x"], row["y"], row["given"]) == (x, y, cond)
+    assert (row["n"], row["alpha"], row["model"], row["null"]) == (120, 0.2, "tiny", "conditional")
+
+
+def test_prints_a_verdict(run_command, weights, csv):
+    rejected = run_command(
+        "test", csv, "a", "c", "--given", "b,f", "--model", weights, "--alpha", "1"
+    )
+    assert rejected.code == 0
+    first, *rest = rejected.out.splitlines()
+    assert first == "independence of a and c given b, f is rejected at alpha = 1"
+    assert [line.split()[0] for line in rest] == ["p-value", "statistic", "probability", "n"]
+    assert rest[-1].split() == ["n", "120"]
+    kept = run_command("test", csv, "a", "c", "--model", weights, "--alpha", "0")
+    assert kept.out.startswith("independence of a and c is not rejected at alpha = 0\n")
+
+
+def test_the_null_can_be_chosen(run_command, weights, csv, frame):
+    done = run_command("test", csv, "a", "c", "--model", weights, "--null", "pooled", "--json")
+    expected = Tester(frame[["a", "c"]], model=weights, null="pooled").test(0, 1)
+    assert json.loads(done.out)["pvalue"] == pytest.approx(expected.pvalue, abs=1e-5)
+
+
+def test_missing_values(run_command, weights, csv, frame):
+    frame.loc[[3, 5], "a"] = np.nan
+    frame.loc[7, "f"] = np.nan
+    frame.to_csv(csv, index=False)
+    done = run_command("test", csv, "a", "c", "--model", weights)
+    assert done.code == 2
+    assert "missing values (NaN) in 'a': 2" in done.err
+    done = run_command("test", csv, "a", "c", "--model", weights, "--missing", "drop", "--json")
+    assert json.loads(done.out)["n"] == 118
+    done = run_command("test", csv, "b", "c", "--model", weights, "--json")
+    assert json.loads(done.out)["n"] == 120
+
+
+def test_a_constant_column(run_command, weights, csv, frame):
+    frame.assign(a=1.0).to_csv(csv, index=False)
+    done = run_command("test", csv, "a", "c", "--model", weights, "--json")
+    row = json.loads(done.out)
+    assert (row["pvalue"], row["statistic"], row["dependent"]) == (1.0, None, False)
+    assert done.err == ("warning: constant columns are independent of everything (p = 1): a\n")
+    assert run_command("test", csv, "a", "c", "--model", weights).code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["a", "d"], "unknown column 'd'. Known: a, b, c, e, f, income, net, kind."),
+        (["incme, net", "a"], "Did you mean 'income, net'?"),
+        (["a", "b", "--given", "c,kid"], "unknown column 'kid'. Did you mean 'kind'?"),
+        (["a", "a"], "'a' cannot be tested against itself"),
+        (["a", "b", "--given", "c,b"], "'b' is tested and conditioned on at once"),
+        (["a", "kind"], "'kind' (str)"),
+        (["a", "b", "--missing", "dorp"], "Did you mean 'drop'?"),
+        (["a", "b", "--null", "poled"], "Did you mean 'pooled'?"),
+        (["a", "b", "--device", "tpu"], "no such device: 'tpu'"),
+        (["a", "b", "--model", "no-such-model"], "unknown model 'no-such-model'"),
+        (["a", "b", "--model", "none.safetensors"], "there is no weights file"),
+        (["a", "b", "--alpha", "1.5"], "--alpha"),
+        (["a"], "Missing argument"),
+    ],
+)
+def test_mistakes_end_with_a_message(run_command, weights, csv, arguments, message):
+    done = run_command(
+        "test", csv, *(["--model", weights] if "--model" not in arguments else []), *arguments
+    )
+    assert (done.code, done.out) == (2, "")
+    assert message in " ".join(done.err.replace("│", " ").split())
+
+
+def test_a_file_that_cannot_be_read(run_command, tmp_path):
+    done = run_command("test", tmp_path / "none.csv", "a", "b")
+    assert done.code == 2
+    assert done.err == f"error: cannot read the table {str(tmp_path / 'none.csv')!r}: {MISSING}\n"
+
+
+# ---- calibrate -----------------------------------------------------------------------
+
+
+def test_calibrate(run_command, weights, tmp_path):
+    out = tmp_path / "again.safetensors"
+    threads = torch.get_num_threads()
+    done = run_command(
+        "calibrate", weights, out, "--questions", "1000", "--device", "cpu", "--threads", "1"
+    )
+    assert (done.code, done.out) == (0, f"wrote {out}\n")
+    before, after = load_model(weights), load_model(out)
+    assert after.history == {**before.history, "null_questions": 1000}
+    assert after.recipe == before.recipe
+    assert after.null.to_dict() != before.null.to_dict()
+    for name, tensor in before.network.state_dict().items():
+        assert torch.equal(after.network.state_dict()[name], tensor)
+    assert torch.get_num_threads() == threads == 1
+
+
+def test_calibrate_refuses(run_command, weights, tmp_path):
+    done = run_command("calibrate", weights, tmp_path / "o", "--device", "cuda:99")
+    assert done.code == 2
+    assert "cuda:99" in done.err
+    # At once, and not after the minutes that the fit takes.
+    done = run_command("calibrate", weights, weights / "below", "--device", "cpu")
+    assert done.code == 1
+    assert done.err.startswith("error: ")
+    done = run_command("calibrate", weights, tmp_path, "--device", "cpu")
+    assert done.code == 2
+    assert "OUT must be a file" in done.err

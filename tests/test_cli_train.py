@@ -1,0 +1,116 @@
+"""`acid-causal train`: how it ends, and how Ctrl-C stops it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from acid_causal.checkpoint import load_model
+from acid_causal.synthetic import Stream
+
+RECIPE = """name = "tiny"
+[model]
+e = 16
+layers = 1
+attention_heads = 2
+head_count = 2
+[stream]
+entries = 500
+n = [30, 40]
+d_z = [0, 2]
+mechanisms = "linear"
+[training]
+steps = {steps}
+checkpoint_every = 2
+"""
+
+
+@pytest.fixture
+def recipe(tmp_path) -> Path:
+    path = tmp_path / "recipe.toml"
+    path.write_text(RECIPE.format(steps=6))
+    return path
+
+
+def test_train(run_command, recipe, tmp_path):
+    run = tmp_path / "run"
+    train = ["train", recipe, "--out", run, "--device", "cpu", "--null-questions", "1000"]
+    done = run_command(*train, "--threads", "1")
+    assert (done.code, done.out) == (0, f"wrote {run / 'tiny.safetensors'}\n")
+    assert load_model(run / "tiny.safetensors").history["steps"] == 6
+    again = run_command(*train)
+    assert again.code == 2
+    assert "go on with --resume" in again.err
+
+
+@pytest.mark.parametrize(("number", "checkpoint"), [(1, False), (3, True)])
+def test_ctrl_c_says_how_to_go_on(run_command, recipe, tmp_path, monkeypatch, number, checkpoint):
+    draw = Stream.__getitem__
+
+    def interrupting(self: Stream, k: int):
+        if k == number:
+            raise KeyboardInterrupt
+        return draw(self, k)
+
+    run = tmp_path / "a run"
+    train = ["train", recipe, "--out", run, "--device", "cpu", "--null-questions", "1000"]
+    with monkeypatch.context() as patch:
+        patch.setattr(Stream, "__getitem__", interrupting)
+        done = run_command(*train)
+    assert done.code == 130
+    last = done.err.splitlines()[-1]
+    if checkpoint:
+        assert last.endswith(f"acid-causal train {recipe} --out '{run}' --resume")
+        assert run_command(*train, "--resume").code == 0
+    else:
+        assert last == "stopped before the first checkpoint; start again"
+        refused = run_command(*train, "--resume")
+        assert refused.code == 2
+        assert "no checkpoint yet" in refused.err
+        assert run_command(*train).code == 0
+    assert load_model(run / "tiny.safetensors").history["steps"] == 6
+
+
+def test_ctrl_c_in_a_terminal(recipe, tmp_path):
+    recipe.write_text(RECIPE.format(steps=1_000_000))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "acid_causal", "train", recipe, "--out", tmp_path / "run",
+         "--device", "cpu", "--threads", "1"],
+        stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"},
+        # A shell that runs the tests in the background makes its children ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
+    try:
+        state = tmp_path / "run" / "state.safetensors"
+        deadline = time.monotonic() + 120
+        while not state.exists() and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    assert "stopped; go on from the last checkpoint: acid-causal train" in err
+    assert sorted(p.name for p in (tmp_path / "run").iterdir()) == [
+        "metrics.jsonl", "state.safetensors",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name = 'a'\nsede = 1", "unknown key in recipe: 'sede'. Did you mean 'seed'?"),
+        ("name = '../a'", "name must be letters, digits"),
+        ("name = 'a'\n[training]\nprecision = 'bfloat16'\n", "bfloat16"),
+    ],
+)
+def test_recipes_with_mistakes(run_command, recipe, tmp_path, text, message):
+    recipe.write_text(text)
+    done = run_command("train", recipe, "--out", tmp_path / "run", "--device", "cpu")
+    assert done.code == 2
+    assert message in done.err

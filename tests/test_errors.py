@@ -1,0 +1,91 @@
+"""Messages that name what is known, and warnings that point at the user's line."""
+
+import types
+import warnings
+
+import pytest
+
+from acid_causal.errors import AcidWarning, OptionError, require, unknown, warn
+
+
+def test_unknown_names_the_closest():
+    assert str(unknown("fruit", "aple", ["kiwi", "apple"])) == (
+        "unknown fruit 'aple'. Did you mean 'apple'?"
+    )
+
+
+def test_unknown_lists_all_if_none_is_close():
+    assert str(unknown("fruit", 3, ["pear", "apple"])) == "unknown fruit 3. Known: apple, pear."
+    many = str(unknown("column", "?", [f"X{k:04}" for k in range(1000)]))
+    assert many.endswith("X0019 and 980 more.")
+
+
+def test_unknown_without_any_to_choose_from():
+    message = str(unknown("model", "acid", []))
+    assert message == "unknown model 'acid'. There is none to choose from."
+
+
+def test_unknown_takes_names_that_are_no_text():
+    assert "Known: 17, 20." in str(unknown("number", "x", [20, 17]))
+
+
+def test_require():
+    require(True, "steps", 3, "at least 1")
+    with pytest.raises(OptionError, match=r"^steps must be at least 1, not 0$"):
+        require(False, "steps", 0, "at least 1")
+
+
+def module(name: str, **names: object) -> types.ModuleType:
+    """Makes a module whose function calls a function `inner`."""
+    made = types.ModuleType(name)
+    made.__dict__.update(names)
+    exec("def outer():\n    inner()", made.__dict__)
+    return made
+
+
+def caught(call: types.FunctionType) -> tuple[warnings.WarningMessage, int]:
+    """Returns the warning that a call gives, and the line of the call."""
+    with pytest.warns(AcidWarning) as record:
+        call()
+    (warning,) = record
+    return warning, caught.__code__.co_firstlineno + 3
+
+
+@pytest.mark.parametrize("depth", [0, 1, 4])
+def test_warnings_point_at_the_line_outside_the_package(depth):
+    call = lambda: warn("careful")  # noqa: E731
+    # A function of the package itself, then others that call it.
+    call = types.FunctionType(call.__code__, {"warn": warn, "__name__": "acid_causal.deep"})
+    for k in range(depth):
+        call = module(f"acid_causal.sub.m{k}", inner=call).outer
+    warning, line = caught(call)
+    assert str(warning.message) == "careful"
+    assert warning.category is AcidWarning
+    assert (warning.filename, warning.lineno) == (__file__, line)
+
+
+def test_a_neighbour_with_a_similar_name_is_outside():
+    call = module("acid_causal_extra", inner=lambda: warn("careful")).outer
+    warning, _ = caught(call)
+    assert warning.filename == __file__  # the lambda's own line: this module is the first outside
+
+
+def test_each_caller_is_warned_once():
+    """With Python's default filter a warning is shown once for each line that it points at."""
+    ours = types.FunctionType(
+        (lambda: warn("careful")).__code__, {"warn": warn, "__name__": "acid_causal.deep"}
+    )
+    with warnings.catch_warnings(record=True) as record:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            ours()
+        ours()
+    assert len(record) == 2
+
+
+def test_other_categories_and_no_frame_outside(monkeypatch):
+    with pytest.warns(DeprecationWarning, match="old"):
+        warn("old", DeprecationWarning)
+    monkeypatch.setattr("acid_causal.errors._is_ours", lambda module: True)
+    with pytest.warns(AcidWarning, match="deep"):
+        warn("deep")
