@@ -9,10 +9,12 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acid_causal.errors import AcidWarning, InputError, OptionError
+from acid_causal.null import Facts
 from acid_causal.tester import Tester, ci_test
 
 TOLERANCE = 1e-4
@@ -116,6 +118,56 @@ def test_deterministic_relations(tiny_model, table):
     tester = Tester(copies, model=tiny_model)
     with pytest.warns(AcidWarning, match="deterministic"):
         assert tester.test(6, 0, (2, 4)).pvalue == 1.0
+
+
+def test_one_determined_component_leaves_the_others(tiny_model):
+    rng = np.random.default_rng(3)
+    a, b, c = rng.normal(size=(3, 150, 1))
+    y = b + 0.01 * c
+    with pytest.warns(AcidWarning, match="deterministic"):
+        both = ci_test(np.hstack([a, b]), y, a, model=tiny_model)
+    assert both.pvalue == pytest.approx(ci_test(b, y, a, model=tiny_model).pvalue, abs=TOLERANCE)
+
+
+def test_the_null_is_asked_with_the_facts_of_the_question(tiny_model, table):
+    """The p-value assembled by hand from the network and the null."""
+    network, x, y, z = tiny_model.network, table[:, :2], table[:, 2:4], table[:, 4:]
+    tables = [network.transform(torch.from_numpy(v)[None]).float() for v in (x, y, z)]
+    with torch.no_grad():
+        conditioning = network.encode_conditioning(tables[2])
+        one, two = (network.encode_targets(t[:, None], conditioning) for t in tables[:2])
+        statistic = network.score(one, two).double().numpy()
+    facts = Facts(
+        n=np.array([120.0]),
+        d_z=np.array([2.0]),
+        explained_x=one.explained.amax(1).double().numpy(),
+        explained_y=two.explained.amax(1).double().numpy(),
+        pairs=np.array([4.0]),
+    )
+    expected = np.exp(tiny_model.null.logsf(statistic, facts, "conditional"))[0]
+    got = ci_test(x, y, z, model=tiny_model)
+    assert got.statistic == pytest.approx(float(statistic[0]), abs=1e-4)
+    assert got.pvalue == pytest.approx(float(expected), abs=TOLERANCE)
+    assert got.probability == pytest.approx(1 / (1 + np.exp(-statistic[0])), abs=1e-4)
+
+
+def test_a_model_is_shared_without_being_moved(tiny_model, table):
+    first = Tester(table, model=tiny_model)
+    Tester(table, model=tiny_model, device="cpu")
+    assert first._network is tiny_model.network
+    assert 0 <= first.test(0, 1).pvalue <= 1
+
+
+def test_discrete_conditioning_sets_in_any_order(tiny_model):
+    rng = np.random.default_rng(11)
+    x = np.sign(rng.normal(size=(200, 8)))
+    x[:, :2] = rng.normal(size=(200, 2)) + x[:, 2:3]
+    expected = Tester(x, model=tiny_model).test(0, 1, range(2, 8)).pvalue
+    rows = rng.permutation(200)
+    shuffled = Tester(x[rows], model=tiny_model).test(0, 1, range(2, 8)).pvalue
+    turned = Tester(x[:, [0, 1, 7, 6, 5, 4, 3, 2]], model=tiny_model).test(0, 1, range(2, 8)).pvalue
+    assert shuffled == pytest.approx(expected, abs=TOLERANCE)
+    assert turned == pytest.approx(expected, abs=TOLERANCE)
 
 
 def test_collinear_conditioning_sets_are_finite(tiny_model, table):

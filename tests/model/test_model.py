@@ -85,6 +85,50 @@ def test_y_does_not_reach_the_encoding_of_x():
     torch.testing.assert_close(first.features, other[torch.arange(0, 6, 2)].features)
 
 
+def test_features_hold_nothing_that_z_tells():
+    """What the head compares is residualised: smoothed again, next to nothing comes out."""
+    model = network(FAST)
+    generator = torch.Generator().manual_seed(5)
+    z = torch.randn(2, 200, 1, generator=generator)
+    x = torch.sin(2 * z) + 0.2 * torch.randn(2, 200, 1, generator=generator)
+    x = model.transform(x)
+    with torch.no_grad():
+        conditioning = model.encode_conditioning(z)
+        features = model.encode_targets(x[:, None], conditioning).features.flatten(2)
+        ridges = torch.zeros(2, features.shape[2], dtype=torch.long)
+        told = conditioning.smoothers[-1].smooth(features, ridges)
+    assert told.var() < 0.05 * features.var()
+    assert features.var() > 1e-4
+
+
+def test_rows_in_blocks_make_no_difference(monkeypatch):
+    model = network(FAST)
+    x, y, z = draw(1, 2, 3)
+    with torch.no_grad():
+        expected = model(x, y, z)
+        monkeypatch.setattr("acid_causal.model.acid._ROW_BLOCK", 7)
+        torch.testing.assert_close(model(x, y, z), expected, atol=1e-5, rtol=1e-5)
+
+
+def test_the_papers_classifier_sees_nothing_but_the_head():
+    config = ModelConfig(**SMALL, head="paper", classifier_facts=False)
+    assert network(config).classifier[0].in_features == SMALL["head_count"]
+
+
+def test_functions_of_z_are_noticed():
+    model = network(ModelConfig(**{**SMALL, "smoother_rank": 64}))
+    generator = torch.Generator().manual_seed(6)
+    z = model.transform(torch.randn(1, 400, 2, generator=generator))
+    noise = torch.randn(1, 400, 1, generator=generator)
+    columns = [z[..., :1], z[..., :1] ** 2, z[..., :1] + 0.2 * noise, noise]
+    targets = model.transform(torch.cat(columns, dim=2)).transpose(1, 2)[..., None]
+    with torch.no_grad():
+        encoding = model.encode_targets(targets, model.encode_conditioning(z))
+    assert encoding.determined[:, 0].tolist() == [True, True, False, False]
+    assert encoding.explained[2, 0] > 0.9
+    assert encoding.explained[3, 0] < 0.1
+
+
 def test_dropout_acts_in_training_only():
     model = network(ModelConfig(**SMALL, dropout=0.3))
     x, y, z = draw(1, 1, 2)

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from acid_causal.model.smoothers import RIDGES, fit_smoothers
+from acid_causal.model.transform import rank_normal
 
 
 def data(n: int = 60, d_z: int = 2):
@@ -66,6 +67,60 @@ def test_no_row_order_and_no_column_order():
     for a, b in zip(fit_smoothers(z, 32), fit_smoothers(z[:, rows].flip(2), 32), strict=True):
         torch.testing.assert_close(
             a.residuals(v)[0][:, rows], b.residuals(v[:, rows])[0], atol=1e-3, rtol=0
+        )
+
+
+def test_only_the_joint_smoother_sees_an_interaction():
+    generator = torch.Generator().manual_seed(1)
+    z = torch.randn(1, 400, 2, generator=generator)
+    v = z[..., :1] * z[..., 1:] + 0.2 * torch.randn(1, 400, 1, generator=generator)
+    linear, additive, joint = (s.residuals(v)[0].var() for s in fit_smoothers(z, rank=64))
+    assert min(linear, additive) > 0.7 * v.var()
+    assert joint < 0.4 * v.var()
+
+
+def test_each_target_gets_the_ridge_of_least_leave_one_out_error():
+    z, v = data(n=100, d_z=1)
+    targets = torch.cat([v, torch.randn(v.shape, generator=torch.Generator().manual_seed(9))], 2)
+    smoother = fit_smoothers(z, rank=40)[1]
+    _, best = smoother.residuals(targets)
+    errors = torch.stack(
+        [
+            (
+                (targets - smoother.smooth(targets, torch.full_like(best, k)))
+                / (1 - smoother.leverage[:, k, :, None])
+            )
+            .square()
+            .mean(1)
+            for k in range(len(RIDGES))
+        ]
+    )
+    assert torch.equal(errors.argmin(0), best)
+    assert best[0, 0] < best[0, 1]  # a signal is smoothed less than noise
+
+
+@pytest.mark.parametrize("kind", ["integers", "binary", "grid", "normal"])
+@pytest.mark.parametrize("d_z", [1, 4])
+def test_pivots_do_not_know_the_order_of_rows_or_columns(kind, d_z):
+    generator = torch.Generator().manual_seed(4)
+    z = torch.randn(1, 300, d_z, generator=generator)
+    if kind == "integers":
+        z = (2 * z).round()
+    elif kind == "binary":
+        z = torch.sign(z)
+    elif kind == "grid":
+        z = torch.linspace(-2, 2, 300)[None, :, None].expand(1, 300, d_z).clone()
+        z = torch.stack([z[0, torch.randperm(300, generator=generator), k] for k in range(d_z)], 1)
+        z = z[None]
+    v = z.sum(2, keepdim=True).tanh() + torch.randn(1, 300, 1, generator=generator)
+    rows = torch.randperm(300, generator=generator)
+    for a, b in zip(
+        fit_smoothers(rank_normal(z), 24),
+        fit_smoothers(rank_normal(z[:, rows].flip(2)), 24),
+        strict=True,
+    ):
+        torch.testing.assert_close(
+            a.residuals(v)[0][:, rows], b.residuals(v[:, rows])[0], atol=2e-3, rtol=0
         )
 
 

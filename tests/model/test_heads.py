@@ -1,0 +1,92 @@
+"""Heads and attention against their formulas, written out in numpy."""
+
+import numpy as np
+import torch
+from scipy.special import erf
+
+from acid_causal.model.attention import MHAttn
+from acid_causal.model.config import ModelConfig
+from acid_causal.model.heads import CrossCovarianceHead, PaperHead
+
+N, D_X, D_Y, HEADS, WIDTH = 30, 2, 3, 2, 4
+
+
+def features(seed: int) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(1, N, D_X, HEADS, WIDTH, generator=generator)
+    y = torch.randn(1, N, D_Y, HEADS, WIDTH, generator=generator)
+    y[:, :, 1] = 0.7 * x[:, :, 0] + 0.5 * y[:, :, 1]
+    return x - x.mean(1, keepdim=True), y - y.mean(1, keepdim=True)
+
+
+def test_papers_head():
+    x, y = features(0)
+    head = PaperHead(ModelConfig(head="paper", head_count=HEADS, head_width=WIDTH))
+    got = head.compare(x, y, head.spread(x), head.spread(y))[0]
+    a, b = x[0].numpy(), y[0].numpy()
+    for h in range(HEADS):
+        pairs = [
+            np.mean([(a[r, i, h] @ b[r, j, h]) ** 2 / WIDTH for r in range(N)])
+            for i in range(D_X)
+            for j in range(D_Y)
+        ]
+        np.testing.assert_allclose(got[h].item(), max(pairs), rtol=1e-5)
+
+
+def test_cross_covariance_head():
+    x, y = features(1)
+    head = CrossCovarianceHead(ModelConfig(head_count=HEADS, head_width=WIDTH))
+    got = head.compare(x, y, head.spread(x), head.spread(y))[0]
+    a, b = x[0].double().numpy(), y[0].double().numpy()
+    for h in range(HEADS):
+        statistics, effects = [], []
+        for i in range(D_X):
+            for j in range(D_Y):
+                u, v = a[:, i, h], b[:, j, h]
+                products = (u @ u.T) * (v @ v.T)
+                t = (products.sum() - np.trace(products)) / N  # pairs of different rows only
+                spread = np.linalg.norm(u.T @ u / N) * np.linalg.norm(v.T @ v / N)
+                statistics.append(np.arcsinh(t / (np.sqrt(2) * spread)))
+                effects.append(np.log(np.linalg.norm(u.T @ v / N) ** 2 / spread + 1e-6))
+        np.testing.assert_allclose(got[h].item(), max(statistics), rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(got[HEADS + h].item(), max(effects), rtol=1e-3, atol=1e-4)
+
+
+def test_studentised_statistic_is_standard_under_h0_even_if_spreads_move_together():
+    """Features whose spreads share a cause, and whose means do not: t has mean 0 and sd about 1."""
+    generator = torch.Generator().manual_seed(2)
+    m, n = 2000, 200
+    scale = torch.exp(0.5 * torch.randn(m, n, 1, 1, 1, generator=generator))
+    x, y = (scale * torch.randn(m, n, 1, 1, 8, generator=generator) for _ in range(2))
+    head = CrossCovarianceHead(ModelConfig(head_count=1, head_width=8))
+    t = torch.sinh(head.compare(x, y, head.spread(x), head.spread(y))[:, 0])
+    assert abs(t.mean()) < 5 * t.std() / m**0.5
+    # The spreads' own dependence shows in the sd, as it must: within a factor of two.
+    assert 0.8 < t.std() < 2.5
+
+
+def test_attention_is_the_papers_formula():
+    torch.manual_seed(0)
+    block = MHAttn(8, 2, dropout=0.5).eval()
+    with torch.no_grad():
+        block.norm.weight.uniform_(0.5, 1.5)
+        block.norm.bias.uniform_(-0.5, 0.5)
+        a, b = torch.randn(3, 8), torch.randn(5, 8)
+        got = block(a, b).numpy()
+    weights = {name: p.detach().numpy() for name, p in block.named_parameters()}
+    query, key, value = (
+        tokens.numpy() @ weights[f"{name}.weight"].T
+        for name, tokens in (("query", a), ("key", b), ("value", b))
+    )
+    heads = []
+    for part in (slice(0, 4), slice(4, 8)):
+        score = query[:, part] @ key[:, part].T / 2  # the root of a head's width
+        score = np.exp(score - score.max(1, keepdims=True))
+        heads.append(score / score.sum(1, keepdims=True) @ value[:, part])
+    inner = query + np.hstack(heads)
+    normed = (inner - inner.mean(1, keepdims=True)) / np.sqrt(inner.var(1, keepdims=True) + 1e-5)
+    normed = normed * weights["norm.weight"] + weights["norm.bias"]
+    hidden = normed @ weights["ffn.0.weight"].T + weights["ffn.0.bias"]
+    hidden = 0.5 * hidden * (1 + erf(hidden / np.sqrt(2)))
+    expected = query + hidden @ weights["ffn.2.weight"].T + weights["ffn.2.bias"]
+    np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
