@@ -78,7 +78,7 @@ def run_experiment(
 
 
 def _report(experiment: Experiment, jobs: list[Job], store: Store, folder: Path) -> int:
-    rows = store.rows(jobs)
+    rows = store.rows(jobs)  # all of them have just been run
     good = [row for row in rows if not row["error"]]
     if good:
         picture = folder / f"{experiment.name}.png"

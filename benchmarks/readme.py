@@ -31,10 +31,11 @@ def table(experiment: Experiment) -> str:
         InputError: Rows are missing: no table is made from a part of them.
     """
     store = Store(RESULTS / f"{experiment.name}.csv", experiment)
-    rows = store.rows(experiment.jobs(store.methods(), False))
-    good = [row for row in rows if not row["error"]]
+    jobs, absent = store.complete(experiment.jobs(store.methods(), False), experiment.unit)
+    good = [row for row in store.rows(jobs) if not row["error"]]
     with tempfile.TemporaryDirectory() as folder:  # the picture lies beside the CSV already
-        return experiment.report(frame(good, experiment.columns), Path(folder) / "picture.png")
+        text = experiment.report(frame(good, experiment.columns), Path(folder) / "picture.png")
+    return text + (f"\nNot run yet: {', '.join(absent)}." if absent else "")
 
 
 if __name__ == "__main__":

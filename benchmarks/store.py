@@ -53,6 +53,18 @@ class Store:
         beside.write_text(text.getvalue(), encoding="utf-8")
         os.replace(beside, self.path)
 
+    def complete(self, jobs: Sequence[Job], unit: str) -> tuple[list[Job], list[str]]:
+        """Splits off the units of an experiment that lack rows (see `Experiment.unit`).
+
+        Returns:
+            The jobs of complete units, and the names of the units that are not complete.
+        """
+        stored = self._read()
+        if not unit or not stored:
+            return list(jobs), []
+        absent = {str(job[unit]) for job in jobs if self._key(job.identity()) not in stored}
+        return [job for job in jobs if str(job[unit]) not in absent], sorted(absent)
+
     def rows(self, jobs: Sequence[Job]) -> list[Row]:
         """Returns the jobs' rows, in the jobs' order.
 

@@ -32,10 +32,13 @@ def ask(test):
 
 
 def flat_null(location, scale):
-    """The same normal distribution, pooled and whatever the question."""
+    """The same normal distribution, pooled and whatever the question, up to any n and |S|."""
     conditional = np.zeros((3, _design(np.zeros((1, 5))).shape[1]))
     conditional[:2, 0] = location, np.log(scale)
-    return NullDistribution((location, scale, 0.0), conditional, np.zeros(5), np.zeros(5))
+    unmended = np.zeros((2, 1))
+    return NullDistribution(
+        (location, scale, 0.0), conditional, unmended, low=np.full(5, -9.0), high=np.full(5, 9.0)
+    )
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from acid_causal.model.attention import FeedForward
 from acid_causal.model.config import ModelConfig
 from acid_causal.model.encoder import Encoder, ZContext
 from acid_causal.model.heads import make_head
-from acid_causal.model.smoothers import Smoother, fit_smoothers
+from acid_causal.model.smoothers import Smoother, fit_smoothers, follows_one
 from acid_causal.model.transform import rank_normal, standardise
 
 _SMOOTHERS = 3
@@ -24,7 +24,7 @@ _CHANNELS = 1 + 2 * _SMOOTHERS  # the value, its residuals, and the logs of thei
 # Rows go through the encoder in blocks: without attention over samples they never meet there.
 _ROW_BLOCK = 8192
 
-# A residual of less than this sd, of the linear and of the kernel smoothers, is no more than what
+# A residual of less than this sd, of the linear smoother and of the others, is no more than what
 # ranks and ridges leave of an exact function of Z.
 _DETERMINED_LINEAR, _DETERMINED = 0.01, 0.03
 
@@ -37,11 +37,13 @@ class Conditioning:
         z: the conditioning variables.
         contexts: what targets read of Z in each layer; None if there are too many rows to keep it.
         smoothers: closed-form regressions on Z; none if d_z = 0.
+        order: rows in the order of each conditioning variable.
     """
 
     z: Float[Tensor, "batch n d_z"]
     contexts: tuple[ZContext, ...] | None
     smoothers: tuple[Smoother, ...]
+    order: Int[Tensor, "batch n d_z"]
 
     @property
     def d_z(self) -> int:
@@ -117,7 +119,8 @@ class ACIDModel(nn.Module):
         with torch.no_grad():
             smoothers = fit_smoothers(z, self.config.smoother_rank) if z.shape[2] else ()
         at_once = self.config.sample_attention or z.shape[1] <= _ROW_BLOCK
-        return Conditioning(z, self._contexts(z) if at_once else None, smoothers)
+        contexts = self._contexts(z) if at_once else None
+        return Conditioning(z, contexts, smoothers, order=z.argsort(dim=1))
 
     def encode_targets(
         self, x: Float[Tensor, "batch t n d"], conditioning: Conditioning
@@ -129,7 +132,7 @@ class ACIDModel(nn.Module):
         """
         _, t, _, d = x.shape
         columns = x.transpose(1, 2).flatten(2)  # (batch, n, t * d)
-        regressed = self._regress(columns, conditioning.smoothers)
+        regressed = self._regress(columns, conditioning)
         if conditioning.contexts is not None:
             features = self._features(regressed.channels, conditioning.contexts, t)
         else:
@@ -189,29 +192,29 @@ class ACIDModel(nn.Module):
         return self.head.features(self.encoder.encode_targets(tokens, contexts)).flatten(2)
 
     def _regress(
-        self, v: Float[Tensor, "batch n columns"], smoothers: tuple[Smoother, ...]
+        self, v: Float[Tensor, "batch n columns"], conditioning: Conditioning
     ) -> "_Regressed":
         """Sets each entry beside its residuals, scaled to unit sd, and the logs of the sds."""
         ridges = torch.zeros_like(v[:, 0], dtype=torch.long)
         residuals = []
-        for smoother in smoothers:
+        for smoother in conditioning.smoothers:
             residual, ridges = smoother.residuals(v)
             residuals.append(residual)
-        if not smoothers:
+        if not residuals:
             residuals = [v] * _SMOOTHERS
         sds = [r.square().mean(1, keepdim=True).sqrt().clamp(1e-3, 1.5) for r in residuals]
         least = torch.cat(sds, dim=1).amin(dim=1)
         determined = (sds[0][:, 0] < _DETERMINED_LINEAR) | (least < _DETERMINED)
+        determined |= follows_one(conditioning.order, v)
         channels = v[..., None]
         if self.config.residual_channels:
             scaled = [r / sd for r, sd in zip(residuals, sds, strict=True)]
             logs = [sd.log().expand_as(v) for sd in sds]
             channels = torch.stack([v, *scaled, *logs], dim=-1)
-        nothing = torch.zeros_like(determined)
         return _Regressed(
             channels,
             explained=1 - least.square().clamp(max=1),
-            determined=determined if smoothers else nothing,
+            determined=determined,
             ridges=ridges,
         )
 

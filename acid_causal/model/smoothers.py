@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 # Noise variance relative to the kernel's; each target picks one by its leave-one-out error.
@@ -86,6 +86,27 @@ def fit_smoothers(z: Float[Tensor, "batch n d_z"], rank: int) -> tuple[Smoother,
         _in_eigenbasis(_pivoted_cholesky(z, additive, rank)),
         _in_eigenbasis(_pivoted_cholesky(z, joint, rank)),
     )
+
+
+def follows_one(
+    order: Int[Tensor, "batch n d_z"], v: Float[Tensor, "batch n t"]
+) -> Bool[Tensor, "batch t"]:
+    """Says which targets are functions of a single column of Z for all practical purposes.
+
+    In the order of that column neighbours hardly differ (Rice 1984). It needs no smoothness: ranks
+    make of a parabola a cusp, which no kernel follows. Nearly all differences must be small, and
+    the few large ones, at cusps and jumps, must not add up.
+
+    Args:
+        order: rows in the order of each column of Z.
+        v: targets of about unit variance.
+    """
+    found = torch.zeros_like(v[:, 0], dtype=torch.bool)
+    for k in range(order.shape[2]):
+        step = v.gather(1, order[..., k : k + 1].expand_as(v)).diff(dim=1).abs() / math.sqrt(2)
+        most = step.kthvalue(max(1, int(0.75 * step.shape[1])), dim=1).values / 1.15
+        found |= (most < 0.02) & (step.square().mean(dim=1).sqrt() < 0.12)
+    return found
 
 
 def _pivoted_cholesky(

@@ -115,4 +115,5 @@ CALIBRATION = Experiment(
     jobs=make_jobs,
     run=run,
     report=report,
+    unit="stream",
 )

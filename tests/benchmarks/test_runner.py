@@ -139,3 +139,13 @@ def test_errors_name_no_folder_of_this_machine() -> None:
     text = provenance.error_text(error)
     assert str(Path.cwd()) not in text
     assert str(Path.home()) not in text
+
+
+def test_a_table_can_be_made_of_complete_units(toy: Experiment, csv: Path) -> None:
+    jobs = toy.jobs((), False)
+    rows = Store(csv, toy)
+    run_jobs(toy, jobs[:2], rows)
+    kept, absent = rows.complete(jobs, "outcome")
+    assert [job["outcome"] for job in kept] == [job["outcome"] for job in jobs[:2]]
+    assert absent == sorted(str(job["outcome"]) for job in jobs[2:])
+    assert rows.complete(jobs, "") == (jobs, [])

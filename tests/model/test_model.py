@@ -118,15 +118,16 @@ def test_the_papers_classifier_sees_nothing_but_the_head():
 def test_functions_of_z_are_noticed():
     model = network(ModelConfig(**{**SMALL, "smoother_rank": 64}))
     generator = torch.Generator().manual_seed(6)
-    z = model.transform(torch.randn(1, 400, 2, generator=generator))
-    noise = torch.randn(1, 400, 1, generator=generator)
-    columns = [z[..., :1], z[..., :1] ** 2, z[..., :1] + 0.2 * noise, noise]
+    z = model.transform(torch.randn(1, 853, 2, generator=generator))
+    noise = torch.randn(1, 853, 1, generator=generator)
+    one = z[..., :1]
+    columns = [one, one**2, torch.sin(2 * one), one + 0.1 * noise, noise, noise.sign()]
     targets = model.transform(torch.cat(columns, dim=2)).transpose(1, 2)[..., None]
     with torch.no_grad():
         encoding = model.encode_targets(targets, model.encode_conditioning(z))
-    assert encoding.determined[:, 0].tolist() == [True, True, False, False]
-    assert encoding.explained[2, 0] > 0.9
-    assert encoding.explained[3, 0] < 0.1
+    assert encoding.determined[:, 0].tolist() == [True] * 3 + [False] * 3
+    assert encoding.explained[3, 0] > 0.9
+    assert encoding.explained[4, 0] < 0.1
 
 
 def test_dropout_acts_in_training_only():
