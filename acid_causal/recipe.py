@@ -32,7 +32,8 @@ class TrainingConfig:
         clip: largest norm of the gradient.
         checkpoint_every: steps between checkpoints.
         precision: "bfloat16" runs matrix products in bf16 by autocast; on CUDA only.
-        compile: compile the network with torch.compile.
+        compile: compile the loss with torch.compile. Each size of the conditioning set costs a
+            compilation, of a minute on a CPU: it pays in long runs on a GPU, if at all.
     """
 
     steps: int = 20_000

@@ -237,6 +237,28 @@ def test_the_papers_own_recipe_trains(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_compiled_run_trains_like_a_plain_one(tmp_path):
+    """In processes of their own, where no checker of shapes stands in the compiler's way."""
+    losses = []
+    for compiled in ("false", "true"):
+        recipe = tmp_path / f"{compiled}.toml"
+        recipe.write_text(
+            'name = "tiny"\n[model]\ne = 16\nlayers = 1\nhead_count = 2\nsmoother_rank = 8\n'
+            "[stream]\nentries = 1000\nn = [30, 40]\nd_z = [2, 2]\ntargets = [4, 4]\n"
+            f"six_models = 0.0\n[training]\nsteps = 3\ncompile = {compiled}\n"
+        )
+        run_training(recipe, tmp_path / compiled)
+        losses.append([m["loss"] for m in read_metrics(tmp_path / compiled / "metrics.jsonl")])
+    np.testing.assert_allclose(losses[0], losses[1], rtol=1e-3)
+
+
+def run_training(recipe: Path, folder: Path) -> None:
+    command = ["-m", "acid_causal.cli", "train", str(recipe), "--out", str(folder)]
+    command += ["--null-questions", "1000", "--threads", "1"]
+    subprocess.run([sys.executable, *command], check=True, timeout=550)
+
+
+@pytest.mark.slow
 def test_two_processes_train_together(tmp_path):
     recipe = tmp_path / "tiny.toml"
     recipe.write_text(

@@ -116,7 +116,7 @@ class ACIDModel(nn.Module):
 
     def encode_conditioning(self, z: Float[Tensor, "batch n d_z"]) -> Conditioning:
         """Encodes conditioning sets; d_z may be 0."""
-        with torch.no_grad():
+        with torch.no_grad(), _full_precision(z):
             smoothers = fit_smoothers(z, self.config.smoother_rank) if z.shape[2] else ()
         at_once = self.config.sample_attention or z.shape[1] <= _ROW_BLOCK
         contexts = self._contexts(z) if at_once else None
@@ -132,7 +132,8 @@ class ACIDModel(nn.Module):
         """
         _, t, _, d = x.shape
         columns = x.transpose(1, 2).flatten(2)  # (batch, n, t * d)
-        regressed = self._regress(columns, conditioning)
+        with torch.no_grad(), _full_precision(x):
+            regressed = self._regress(columns, conditioning)
         if conditioning.contexts is not None:
             features = self._features(regressed.channels, conditioning.contexts, t)
         else:
@@ -144,12 +145,16 @@ class ACIDModel(nn.Module):
             features = torch.cat(
                 [self._features(rows, self._contexts(z), t) for rows, z in blocks], dim=1
             )
-        if self.config.head == "cross-covariance":
-            features = _residualise(features, conditioning.smoothers, regressed.ridges)
-        features = features.unflatten(2, (t, d, self.head.heads, -1)).transpose(1, 2).flatten(0, 1)
+        with _full_precision(x):
+            features = features.float()
+            if self.config.head == "cross-covariance":
+                features = _residualise(features, conditioning.smoothers, regressed.ridges)
+            features = features.unflatten(2, (t, d, self.head.heads, -1))
+            features = features.transpose(1, 2).flatten(0, 1)
+            spread = self.head.spread(features)
         return TargetEncoding(
             features,
-            self.head.spread(features),
+            spread,
             regressed.explained.unflatten(1, (t, d)).flatten(0, 1),
             regressed.determined.unflatten(1, (t, d)).flatten(0, 1),
             conditioning.d_z,
@@ -158,7 +163,8 @@ class ACIDModel(nn.Module):
     def score(self, x: TargetEncoding, y: TargetEncoding) -> Float[Tensor, " m"]:
         """Computes the logit of dependence for m pairs: the test statistic."""
         n = x.features.shape[1]
-        statistics = self.head.compare(x.features, y.features, x.spread, y.spread)
+        with _full_precision(x.features):
+            statistics = self.head.compare(x.features, y.features, x.spread, y.spread)
         if self.config.classifier_facts:
             explained_x, explained_y = x.explained.amax(dim=1), y.explained.amax(dim=1)
             low = torch.minimum(explained_x, explained_y)
@@ -217,6 +223,11 @@ class ACIDModel(nn.Module):
             determined=determined,
             ridges=ridges,
         )
+
+
+def _full_precision(like: Tensor) -> torch.autocast:
+    """Keeps autocast away: regressions and differences of near-equal sums need their digits."""
+    return torch.autocast(like.device.type, enabled=False)
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,8 @@ class Smoother:
         return mean + self.u @ (shrink * (self.u.mT @ (v - mean)))
 
 
+# Hundreds of small steps: a compiler would unroll them all.
+@torch.compiler.disable  # type: ignore[untyped-decorator]
 def fit_smoothers(z: Float[Tensor, "batch n d_z"], rank: int) -> tuple[Smoother, ...]:
     """Fits the linear, the additive and the joint smoother to standardised conditioning variables.
 

@@ -130,6 +130,20 @@ def test_functions_of_z_are_noticed():
     assert encoding.explained[4, 0] < 0.1
 
 
+def test_autocast_leaves_the_regressions_alone():
+    model = network(FAST)
+    x, y, z = draw(1, 1, 3, n=80)
+    with torch.no_grad():
+        expected = model(x, y, z)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            smoother = model.encode_conditioning(z).smoothers[-1]
+            got = model(x, y, z)
+    plain = model.encode_conditioning(z).smoothers[-1]
+    assert smoother.u.dtype == torch.float32
+    torch.testing.assert_close(smoother.leverage, plain.leverage)
+    torch.testing.assert_close(got.float(), expected, atol=0.05, rtol=0.05)
+
+
 def test_dropout_acts_in_training_only():
     model = network(ModelConfig(**SMALL, dropout=0.3))
     x, y, z = draw(1, 1, 2)
