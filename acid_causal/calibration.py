@@ -62,8 +62,8 @@ def wider(stream: StreamConfig) -> list[tuple[StreamConfig, float]]:
 
     Their sizes go beyond those of training, on both sides. One makes every target the child of
     strong common causes, with little noise of its own: independence that looks like dependence,
-    and exactly what PC must let go of. One has variables of several components, a question a
-    dataset, and so costs most.
+    and exactly what PC must let go of. One holds the six models, some with variables of several
+    components; with a question a dataset it costs most.
 
     Returns:
         Streams, and their shares of the questions relative to .4 of the training stream.
@@ -75,8 +75,8 @@ def wider(stream: StreamConfig) -> list[tuple[StreamConfig, float]]:
     if stream.six_models == 1:
         return [(larger, 0.2)]
     hard = replace(larger, six_models=0.0, driven=1.0, noise_ratio=(0.1, 0.7))
-    several = replace(larger, six_models=1.0, driven=0.0, wide=0.6)
-    return [(larger, 0.2), (hard, 0.35), (several, 0.05)]
+    six = replace(larger, six_models=1.0, driven=0.0, wide=0.3)
+    return [(larger, 0.2), (hard, 0.3), (six, 0.1)]
 
 
 def _collect(

@@ -225,10 +225,18 @@ def skew_normal_logsf(t: Float[Array, " m"], shape: Float[Array, " m"]) -> Float
 
 
 def _design(covariates: Float[Array, "m 5"]) -> Float[Array, "m terms"]:
-    """Intercept, covariates, all products of two of the first four, and the cube of log n."""
+    """Intercept, covariates, all products of two of the first four, and the cube of log n.
+
+    Sets of no and of one variable get terms of their own: without Z nothing is regressed, and on a
+    line smoothers follow what they miss in the plane.
+    """
     m, _ = covariates.shape
+    log_n, log_size, both, _, _ = covariates.T
     products = [covariates[:, i] * covariates[:, j] for i in range(4) for j in range(i, 4)]
-    return np.column_stack([np.ones(m), covariates, *products, covariates[:, 0] ** 3])
+    none = np.isclose(log_size, 0.0)
+    one = np.isclose(log_size, np.log(2.0))
+    special = [none, none * log_n, one, one * log_n, one * both]
+    return np.column_stack([np.ones(m), covariates, *products, log_n**3, *special])
 
 
 def _moment_estimate(statistic: Float[Array, " m"]) -> tuple[float, float, float]:
