@@ -48,3 +48,8 @@ def _check_gpu(device: torch.device) -> None:
         raise OptionError(
             f"device={str(device)!r} was asked for, but there are {count} GPUs, numbered from 0"
         )
+
+
+def same_device(a: torch.device, b: torch.device) -> bool:
+    """Says whether two names mean one device: "cuda" is "cuda:0" unless torch is told otherwise."""
+    return a.type == b.type and (a.index or 0) == (b.index or 0)

@@ -21,7 +21,7 @@ import torch
 
 from acid_causal.batching import Task, by_conditioning_set, by_width
 from acid_causal.checkpoint import TrainedModel, load_model
-from acid_causal.device import resolve_device
+from acid_causal.device import resolve_device, same_device
 from acid_causal.encodings import Encodings, Pair, Rows, concatenate
 from acid_causal.errors import ModelError, OptionError, unknown, warn
 from acid_causal.inputs import (
@@ -102,7 +102,7 @@ class Tester:
         self.device = resolve_device(device)
         # Testers on several devices may share a model: each takes a copy where it must move it.
         network = self.model.network
-        if network.device != self.device:
+        if not same_device(network.device, self.device):
             network = copy.deepcopy(network).to(self.device)
         self._network = network.eval()
         self._cache_bytes, self._batch_entries = cache_bytes, batch_entries

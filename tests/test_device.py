@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from acid_causal.device import resolve_device
+from acid_causal.device import resolve_device, same_device
 from acid_causal.errors import OptionError
 
 
@@ -71,3 +71,9 @@ def test_too_few_gpus(gpus, name):
     gpus(2)
     with pytest.raises(OptionError, match=f"device='{name}'.*there are 2 GPUs"):
         resolve_device(name)
+
+
+def test_one_device_may_have_two_names():
+    assert same_device(torch.device("cuda"), torch.device("cuda:0"))
+    assert not same_device(torch.device("cuda:1"), torch.device("cuda:0"))
+    assert not same_device(torch.device("cpu"), torch.device("cuda"))
