@@ -1,11 +1,12 @@
-"""Fills README's tables from the committed results: `python -m benchmarks.readme`.
+"""Fills README's tables from the committed results and draws their pictures anew.
+
+Run as `python -m benchmarks.readme`.
 
 A table stands between `<!-- results: NAME -->` and `<!-- end -->`, in README or in a model's card;
 what is printed there is what `python -m benchmarks NAME` prints, from the rows of the CSV.
 """
 
 import re
-import tempfile
 from pathlib import Path
 
 from benchmarks.experiments import EXPERIMENTS
@@ -19,13 +20,20 @@ DOCUMENTS = (ROOT / "README.md", *sorted((ROOT / "acid_causal" / "weights").glob
 _BLOCK = re.compile(r"(<!-- results: ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-def fill(text: str) -> str:
-    """Returns a document with every table of results as the CSVs have it."""
-    return _BLOCK.sub(lambda m: f"{m[1]}```text\n{table(EXPERIMENTS[m[2]])}\n```\n{m[3]}", text)
+def fill(text: str, pictures: Path) -> str:
+    """Returns a document with every table of results as the CSVs have it.
+
+    Args:
+        text: The document.
+        pictures: The folder into which the tables' pictures go.
+    """
+    return _BLOCK.sub(
+        lambda m: f"{m[1]}```text\n{table(EXPERIMENTS[m[2]], pictures)}\n```\n{m[3]}", text
+    )
 
 
-def table(experiment: Experiment) -> str:
-    """Returns the report of an experiment's committed rows.
+def table(experiment: Experiment, pictures: Path) -> str:
+    """Returns the report of an experiment's committed rows, and draws its picture.
 
     Raises:
         InputError: Rows are missing: no table is made from a part of them.
@@ -33,11 +41,11 @@ def table(experiment: Experiment) -> str:
     store = Store(RESULTS / f"{experiment.name}.csv", experiment)
     jobs, absent = store.complete(experiment.jobs(store.methods(), False), experiment.unit)
     good = [row for row in store.rows(jobs) if not row["error"]]
-    with tempfile.TemporaryDirectory() as folder:  # the picture lies beside the CSV already
-        text = experiment.report(frame(good, experiment.columns), Path(folder) / "picture.png")
+    text = experiment.report(frame(good, experiment.columns), pictures / f"{experiment.name}.png")
     return text + (f"\nNot run yet: {', '.join(absent)}." if absent else "")
 
 
 if __name__ == "__main__":
     for document in DOCUMENTS:
-        document.write_text(fill(document.read_text(encoding="utf-8")), encoding="utf-8")
+        filled = fill(document.read_text(encoding="utf-8"), RESULTS)
+        document.write_text(filled, encoding="utf-8")
