@@ -26,7 +26,9 @@ def draw_quantiles(rows: pd.DataFrame, probabilities: Sequence[float], path: Pat
     streams = list(rows["stream"].unique())
     expected = np.asarray(probabilities)
     with picture(path, 3.1 * len(streams) + 0.6, 4.3) as figure:
-        title = "p-values under H0 against uniform: median cell and 80 % of the cells"
+        # Over few panels the title takes two lines.
+        between = "\n" if len(streams) < 3 else ": "
+        title = f"p-values under H0 against uniform{between}median cell and 80 % of the cells"
         figure.suptitle(title, fontsize=13, fontweight="bold")
         panels = figure.subplots(1, len(streams), sharex=True, sharey=True, squeeze=False)[0]
         for panel, stream in zip(panels, streams, strict=True):
