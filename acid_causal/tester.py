@@ -128,7 +128,7 @@ class Tester:
             InputError, InputTypeError: indices that make no question.
         """
         x, y, z = normalise_question(i, j, cond, self.d)
-        return self.test_sets((x,), (y,), z)
+        return self._test_sets((x,), (y,), z)
 
     def test_many(
         self,
@@ -153,7 +153,7 @@ class Tester:
             tasks.append(Task(number, (x,), (y,), z))
         return self._answer(tasks, progress)
 
-    def test_sets(self, x: Columns, y: Columns, cond: Columns = ()) -> CITestResult:
+    def _test_sets(self, x: Columns, y: Columns, cond: Columns = ()) -> CITestResult:
         """Tests sets of columns, which must be valid, sorted and disjoint."""
         return self._answer([Task(0, x, y, cond)], None)[0]
 
@@ -346,7 +346,7 @@ def ci_test(
     """
     table, (of_x, of_y, of_z) = join_tables(x, y, z, missing=missing)
     tester = Tester(table, model=model, device=device, null=null, missing=missing)
-    return tester.test_sets(of_x, of_y, of_z)
+    return tester._test_sets(of_x, of_y, of_z)
 
 
 def _independent(n: int) -> CITestResult:

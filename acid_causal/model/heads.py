@@ -54,9 +54,10 @@ class CrossCovarianceHead(nn.Module):
 
         t = n |C|^2 - mean_i |x_i|^2 |y_i|^2 = sum_{i != j} (x_i . x_j) (y_i . y_j) / n
 
-    has mean 0 under H0, whatever n is and however the features' spread depends on Z; its standard
-    deviation is about sqrt(2) |Sx| |Sy| (Frobenius norms). Passed on are asinh(t / sd) and, as a
-    size of effect, log(|C|^2 / (|Sx| |Sy|)).
+    has mean about 0 under H0, whatever n is and however the features' spread depends on Z (a little
+    more, as one smoother residualised both on these rows); its standard deviation is about
+    sqrt(2) |Sx| |Sy| (Frobenius norms). Passed on are asinh(t / sd) and, as a size of effect,
+    log(|C|^2 / (|Sx| |Sy|)).
     """
 
     def __init__(self, config: ModelConfig) -> None:

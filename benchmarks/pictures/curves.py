@@ -17,6 +17,9 @@ _PANELS = {
 }
 _AXIS_LABELS = {"n": "sample size n", "d_z": "dimension of the conditioning set $d_z$"}
 
+# Where a metric has a height to be compared with, and what that is called.
+_REFERENCES = {"type_1": (0.05, ".05"), "auc": (0.5, "chance")}
+
 
 def draw_metrics(summary: pd.DataFrame, axis: str, title: str, path: Path) -> None:
     """Draws four panels, one line for each method.
@@ -42,16 +45,11 @@ def draw_metrics(summary: pd.DataFrame, axis: str, title: str, path: Path) -> No
 
 
 def _draw_panel(panel: Axes, summary: pd.DataFrame, axis: str, metric: str) -> None:
-    if metric == "type_1":
-        panel.axhline(0.05, color=GREY, linewidth=1.0)
+    if metric in _REFERENCES:
+        height, label = _REFERENCES[metric]
+        panel.axhline(height, color=GREY, linewidth=1.0)
         panel.annotate(
-            ".05", (1, 0.05), xycoords=("axes fraction", "data"), xytext=(3, 0),
-            textcoords="offset points", va="center", color=GREY, fontsize=8,
-        )  # fmt: skip
-    if metric == "auc":
-        panel.axhline(0.5, color=GREY, linewidth=1.0)
-        panel.annotate(
-            "chance", (1, 0.5), xycoords=("axes fraction", "data"), xytext=(3, 0),
+            label, (1, height), xycoords=("axes fraction", "data"), xytext=(3, 0),
             textcoords="offset points", va="center", color=GREY, fontsize=8,
         )  # fmt: skip
     for method, rows in summary.groupby("method", sort=False):
