@@ -1,7 +1,11 @@
-"""Fitting the null distributions: many H0 questions, easy and hard, and what the network says."""
+"""Fitting the null distributions: many H0 questions, easy and hard, and what the network says.
+
+What their variables look like is kept beside the nulls, so that a user's can be compared.
+"""
 
 import math
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -10,7 +14,8 @@ from tqdm import tqdm
 
 from acid_causal.model import ACIDModel
 from acid_causal.null import Facts, NullDistribution
-from acid_causal.scoring import score_pairs, transform_batch
+from acid_causal.reference import Reference, summarise
+from acid_causal.scoring import transform_batch
 from acid_causal.synthetic import Batch, Stream, StreamConfig
 from acid_causal.synthetic.draws import seeded
 
@@ -28,7 +33,7 @@ def fit_null(
     device: torch.device | str = "cpu",
     progress: bool = True,
 ) -> NullDistribution:
-    """Fits both nulls to H0 questions.
+    """Fits both nulls, and the reference that goes with them, to H0 questions.
 
     The pooled null gets those of the training stream alone, the conditional one also those of
     `wider`: more of everything that moves the statistic.
@@ -52,9 +57,9 @@ def fit_null(
             )
             for k, (config, share) in enumerate(mixture)
         ]  # fmt: skip
-    statistic = np.concatenate([statistic for statistic, _ in collected])
-    facts = Facts.concatenate([facts for _, facts in collected])
-    return NullDistribution.fit(collected[0][0], statistic, facts)
+    asked = _Questions.concatenate(collected)
+    null = NullDistribution.fit(collected[0].statistic, asked.statistic, asked.facts)
+    return replace(null, reference=asked.reference())
 
 
 def wider(stream: StreamConfig) -> list[tuple[StreamConfig, float]]:
@@ -79,42 +84,74 @@ def wider(stream: StreamConfig) -> list[tuple[StreamConfig, float]]:
     return [(larger, 0.2), (hard, 0.3), (six, 0.1)]
 
 
+@dataclass(frozen=True)
+class _Questions:
+    """H0 questions.
+
+    Attributes:
+        statistic: what the network says of each.
+        facts: what is known of it.
+        numbers: what `summarise` says of X, and beside it of Y.
+    """
+
+    statistic: NDArray[np.float64]
+    facts: Facts
+    numbers: NDArray[np.float64]
+
+    @classmethod
+    def concatenate(cls, parts: Sequence["_Questions"]) -> "_Questions":
+        return cls(
+            np.concatenate([part.statistic for part in parts]),
+            Facts.concatenate([part.facts for part in parts]),
+            np.concatenate([part.numbers for part in parts]),
+        )
+
+    def reference(self) -> Reference:
+        """Sums up all of their targets."""
+        of_x, of_y = np.split(self.numbers, 2, axis=1)
+        explained = np.concatenate([self.facts.explained_x, self.facts.explained_y])
+        n, d_z = np.tile(self.facts.n, 2), np.tile(self.facts.d_z, 2)
+        return Reference.fit(np.concatenate([of_x, of_y]), n, d_z, explained)
+
+
 def _collect(
     network: ACIDModel, stream: Stream, purpose: str, questions: int, bar: tqdm
-) -> tuple[NDArray[np.float64], Facts]:
-    statistics: list[NDArray[np.float64]] = []
-    facts: list[Facts] = []
+) -> _Questions:
+    parts: list[_Questions] = []
     collected = number = 0
     while collected < questions:
         # Draws of a purpose of their own: no training run ever meets them.
         generator = seeded(purpose, stream.seed, number, device=stream.device)
         number += 1
-        statistic, known = _independent_questions(network, stream.draw(generator), generator)
-        statistics.append(statistic)
-        facts.append(known)
-        collected += len(statistic)
-        bar.update(len(statistic))
-    return np.concatenate(statistics), Facts.concatenate(facts)
+        batch = transform_batch(stream.draw(generator), network.transform)
+        parts.append(_independent_questions(network, batch, generator))
+        collected += len(parts[-1].statistic)
+        bar.update(len(parts[-1].statistic))
+    return _Questions.concatenate(parts)
 
 
 def _independent_questions(
     network: ACIDModel, batch: Batch, generator: torch.Generator
-) -> tuple[NDArray[np.float64], Facts]:
-    with torch.inference_mode():
-        scored = score_pairs(network, transform_batch(batch, network.transform))
-    independent = (scored.label == 0).nonzero()[:, 0]
+) -> _Questions:
+    _, t, n, d_x = batch.x.shape
+    i, j = torch.triu_indices(t, t, 1, device=batch.x.device)
+    independent = (~batch.dependent[:, i, j]).nonzero()
     order = torch.randperm(len(independent), generator=generator, device=generator.device)
-    taken = independent[order[:_OF_A_BATCH]]
-
-    def numbers(values: torch.Tensor) -> NDArray[np.float64]:
-        return values[taken].double().cpu().numpy()
-
-    _, _, n, d_x = batch.x.shape
-    ones = np.ones(len(taken))
-    return numbers(scored.logit), Facts(
+    dataset, pair = independent[order[:_OF_A_BATCH]].T
+    with torch.inference_mode():
+        encoding = network.encode_targets(batch.x, network.encode_conditioning(batch.z))
+        x, y = encoding[dataset * t + i[pair]], encoding[dataset * t + j[pair]]
+        statistic = network.score(x, y)
+    ones = np.ones(len(pair))
+    facts = Facts(
         n=n * ones,
         d_z=batch.z.shape[2] * ones,
-        explained_x=numbers(scored.explained_x),
-        explained_y=numbers(scored.explained_y),
+        explained_x=_numbers(x.explained.amax(dim=1)),
+        explained_y=_numbers(y.explained.amax(dim=1)),
         pairs=d_x * d_x * ones,
     )
+    return _Questions(_numbers(statistic), facts, np.hstack([summarise(x), summarise(y)]))
+
+
+def _numbers(values: torch.Tensor) -> NDArray[np.float64]:
+    return values.double().cpu().numpy()

@@ -2,14 +2,13 @@
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 
-import numpy as np
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
-from acid_causal.inputs import Columns, Table
+from acid_causal.inputs import Columns
 from acid_causal.model import ACIDModel, TargetEncoding
+from acid_causal.rows import Rows
 
 # So many times the entries of a batch may pass through the encoder for one conditioning set: its
 # rows go in blocks, and what is kept of a target is all that its memory costs.
@@ -17,42 +16,6 @@ _SLICE = 8
 
 # A conditioning set and a target, both as columns.
 Pair = tuple[Columns, Columns]
-
-
-class Rows:
-    """The rows that some tests share; columns are read when a test needs them.
-
-    Attributes:
-        gaps: the columns whose missing values decided the rows.
-        n: number of rows.
-    """
-
-    def __init__(self, table: Table, gaps: Columns, network: ACIDModel) -> None:
-        self.gaps = gaps
-        self._values, self._network = table.values, network
-        lacking = np.isnan(table.values[:, list(gaps)]).any(axis=1)
-        self._kept = np.flatnonzero(~lacking)
-        self.n = len(self._kept)
-        self._transformed: dict[int, Float[Tensor, " n"]] = {}
-        self._constant: dict[int, bool] = {}
-
-    def is_constant(self, column: int) -> bool:
-        """Says whether a column has a single value in these rows."""
-        if column not in self._constant:
-            values = self._values[self._kept, column]
-            self._constant[column] = bool(values.min() == values.max())
-        return self._constant[column]
-
-    def columns(self, columns: Columns) -> Float[Tensor, "n d"]:
-        """Returns columns as the network reads them, on its device."""
-        for column in columns:
-            if column not in self._transformed:
-                values = torch.from_numpy(self._values[self._kept, column])
-                read = self._network.transform(values[None, :, None])[0, :, 0].float()
-                self._transformed[column] = read.to(self._network.device)
-        if not columns:
-            return torch.empty(self.n, 0, device=self._network.device)
-        return torch.stack([self._transformed[column] for column in columns], dim=1)
 
 
 class Encodings:
@@ -142,11 +105,9 @@ class Encodings:
 
 
 def concatenate(encodings: Sequence[TargetEncoding]) -> TargetEncoding:
-    """Joins encodings of targets of equally many columns."""
+    """Joins encodings of targets of equally many columns, given sets of one size."""
+    parts = [field.name for field in fields(TargetEncoding) if field.name != "d_z"]
     return TargetEncoding(
-        torch.cat([e.features for e in encodings]),
-        torch.cat([e.spread for e in encodings]),
-        torch.cat([e.explained for e in encodings]),
-        torch.cat([e.determined for e in encodings]),
-        encodings[0].d_z,
+        **{part: torch.cat([getattr(e, part) for e in encodings]) for part in parts},
+        d_z=encodings[0].d_z,
     )

@@ -12,26 +12,27 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-import torch
 from jaxtyping import Float
 from numpy.typing import NDArray
-from scipy.special import log_ndtr, logsumexp
-from scipy.stats import skew, skewnorm
-from torch import Tensor
 
 from acid_causal.errors import unknown
+from acid_causal.reference import Reference
+from acid_causal.skew_normal import bounded_shape, fit_skew_normal, skew_normal_logsf
 
 Array = NDArray[np.float64]
 
-NULLS = ("conditional", "pooled")
+# Nulls that are fitted once, and kept with the weights.
+FITTED = ("conditional", "pooled")
+# "permutation" is drawn from the user's own data instead; see `acid_causal.permutation`.
+NULLS = (*FITTED, "permutation")
 
-# |shape| beyond this changes the distribution no more, but the fit would run off to it.
-_MAX_SHAPE = 6.0
 # Explained variances are read as information, -log(1 - r^2) / 2, up to this: r^2 of .9975.
 _MAX_INFORMATION = 3.0
+# Sizes of the conditioning set, and of the sample, at which the null's slopes may change.
+_BENDS = (4, 12)
+_LARGE = 400
 # Where the tail is mended: at these quantiles of -log p, up to where the fit has enough questions.
 _LEVELS = np.concatenate([np.linspace(0.05, 0.9, 18), [0.95, 0.98, 0.99, 0.995, 0.999]])
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(96)
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,7 @@ class NullDistribution:
             evaluated, and its values; (2, points).
         low: least covariates among the datasets of the fit; beyond them the nearest is used.
         high: largest covariates.
+        reference: what the targets of the fit looked like; None in files of before it was kept.
     """
 
     pooled: tuple[float, float, float]
@@ -88,6 +90,7 @@ class NullDistribution:
     mended: Float[Array, "2 points"]
     low: Float[Array, " 5"]
     high: Float[Array, " 5"]
+    reference: Reference | None = None
 
     @classmethod
     def fit(
@@ -101,11 +104,10 @@ class NullDistribution:
             facts: what is known of the latter.
         """
         covariates = facts.covariates()
-        location, log_scale, raw = _fit_skew_normal(pooled, np.ones((len(pooled), 1)))[:, 0]
-        shape = _MAX_SHAPE * np.tanh(raw)
+        location, log_scale, raw = fit_skew_normal(pooled, np.ones((len(pooled), 1)))
         fitted = cls(
-            pooled=(float(location), float(np.exp(log_scale)), float(shape)),
-            conditional=_fit_skew_normal(statistic, _design(covariates)),
+            pooled=(float(location[0]), float(np.exp(log_scale[0])), float(bounded_shape(raw)[0])),
+            conditional=fit_skew_normal(statistic, _design(covariates)),
             mended=np.zeros((2, 1)),
             low=covariates.min(axis=0),
             high=covariates.max(axis=0),
@@ -159,20 +161,23 @@ class NullDistribution:
         elif null == "conditional":
             covariates = np.clip(facts.covariates(), self.low, self.high)
             location, log_scale, raw = self.conditional @ _design(covariates).T
-            scale, shape = np.exp(log_scale), _MAX_SHAPE * np.tanh(raw)
+            scale, shape = np.exp(log_scale), bounded_shape(raw)
         else:
-            raise unknown("null", null, NULLS)
+            raise unknown("fitted null", null, FITTED)
         return location, scale, shape
 
     def to_dict(self) -> dict[str, Any]:
         """Returns plain numbers for a header."""
-        return {
+        table: dict[str, Any] = {
             "pooled": list(self.pooled),
             "conditional": self.conditional.tolist(),
             "mended": self.mended.tolist(),
             "low": self.low.tolist(),
             "high": self.high.tolist(),
         }
+        if self.reference is not None:
+            table["reference"] = self.reference.to_dict()
+        return table
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> "NullDistribution":
@@ -196,94 +201,30 @@ class NullDistribution:
             raise ValueError("null distribution with values that are not finite")
         if not scale > 0 or (np.diff(arrays["mended"], axis=1) <= 0).any():
             raise ValueError("null distribution that does not increase")
-        return cls((location, scale, shape), **arrays)
-
-
-def skew_normal_logsf(t: Float[Array, " m"], shape: Float[Array, " m"]) -> Float[Array, " m"]:
-    """Computes log P(T > t) for a standard skew-normal T (Azzalini 1985).
-
-    Left of 1 scipy's value is exact. Right of it the density, log-concave and falling, is
-    integrated over the tail by Gauss-Legendre quadrature on the log scale: no difference of
-    numbers near 1 is ever taken.
-    """
-    t, shape = np.broadcast_arrays(np.asarray(t, float), np.asarray(shape, float))
-    out = np.empty(t.shape)
-    body = t < 1
-    with np.errstate(divide="ignore"):
-        out[body] = np.log(skewnorm.sf(t[body], shape[body]))
-    x, a = t[~body, None], shape[~body, None]
-    # The slope of -log density at x bounds the length over which it falls by e^-40.
-    slope = x - a * np.exp(-0.5 * (a * x) ** 2 - log_ndtr(a * x)) / np.sqrt(2 * np.pi)
-    length = 40 / np.maximum(slope, 40 / 9)
-    s = x + length * (0.5 + 0.5 * _NODES)
-    log_density = np.log(2) - 0.5 * s * s - 0.5 * np.log(2 * np.pi) + log_ndtr(a * s)
-    out[~body] = logsumexp(log_density + np.log(0.5 * length * _WEIGHTS), axis=1)
-    return np.minimum(out, 0.0)
-
-
-# ---- fitting -----------------------------------------------------------------------
+        kept = table.get("reference")
+        reference = None if kept is None else Reference.from_dict(kept)
+        return cls((location, scale, shape), **arrays, reference=reference)
 
 
 def _design(covariates: Float[Array, "m 5"]) -> Float[Array, "m terms"]:
-    """Intercept, covariates, all products of two of the first four, and the cube of log n.
+    """Intercept, covariates, all products of two of the first four, and terms for what bends.
 
     Sets of no and of one variable get terms of their own: without Z nothing is regressed, and on a
-    line smoothers follow what they miss in the plane.
+    line smoothers follow what they miss in the plane. At `_BENDS` the slopes may change: of a set
+    as large as the sample nothing is learned, and bases of fixed rank meet their limit in large
+    samples.
     """
     m, _ = covariates.shape
-    log_n, log_size, both, _, _ = covariates.T
+    log_n, log_size, both, product, _ = covariates.T
     products = [covariates[:, i] * covariates[:, j] for i in range(4) for j in range(i, 4)]
     none = np.isclose(log_size, 0.0)
     one = np.isclose(log_size, np.log(2.0))
     special = [none, none * log_n, one, one * log_n, one * both]
-    return np.column_stack([np.ones(m), covariates, *products, log_n**3, *special])
-
-
-def _moment_estimate(statistic: Float[Array, " m"]) -> tuple[float, float, float]:
-    """Estimates location, log scale and raw shape by the method of moments.
-
-    The likelihood has a saddle at shape 0, from which a search may never leave: start beside it.
-    """
-    # Skewness of a skew-normal stays below .995; estimates beyond it have no solution.
-    g = float(np.clip(skew(statistic), -0.9, 0.9))
-    g = float(np.copysign(max(abs(g), 0.02), g))
-    root = np.cbrt((2 * abs(g) / (4 - np.pi)) ** 2)
-    delta = np.copysign(np.sqrt(np.pi / 2 * root / (1 + root)), g)
-    scale = statistic.std() / np.sqrt(1 - 2 * delta**2 / np.pi)
-    location = statistic.mean() - scale * delta * np.sqrt(2 / np.pi)
-    shape = delta / np.sqrt(1 - delta**2)
-    return location, np.log(scale), np.arctanh(np.clip(shape / _MAX_SHAPE, -0.95, 0.95))
-
-
-def _fit_skew_normal(
-    statistic: Float[Array, " m"], design: Float[Array, "m terms"]
-) -> Float[Array, "3 terms"]:
-    """Maximises the likelihood of location, log scale and raw shape, linear in the design."""
-    # Standardised columns make the problem round for L-BFGS; the scaling is undone at the end.
-    centre, spread = design.mean(axis=0), design.std(axis=0)
-    constant = spread < 1e-12
-    centre, spread = np.where(constant, 0.0, centre), np.where(constant, 1.0, spread)
-    y = torch.from_numpy(np.asarray(statistic, dtype=np.float64))
-    scaled = torch.from_numpy((design - centre) / spread)
-    weights = torch.zeros(3, scaled.shape[1], dtype=torch.float64)
-    weights[:, 0] = torch.tensor(_moment_estimate(statistic))
-    weights.requires_grad_()
-    optimiser = torch.optim.LBFGS(
-        [weights], max_iter=500, tolerance_grad=1e-9, line_search_fn="strong_wolfe"
-    )
-
-    def closure() -> Tensor:
-        optimiser.zero_grad()
-        location, log_scale, raw = weights @ scaled.T
-        t = (y - location) * torch.exp(-log_scale)
-        shape = _MAX_SHAPE * torch.tanh(raw)
-        loglik = -0.5 * t * t - log_scale + torch.special.log_ndtr(shape * t)
-        # A whisper of a penalty on slopes keeps covariates that never vary at rest.
-        loss: Tensor = -loglik.mean() + 1e-5 * weights[:, 1:].square().sum()
-        loss.backward()
-        return loss
-
-    optimiser.step(closure)
-    found = weights.detach().numpy() / spread
-    found[:, 0] -= (found[:, 1:] * centre[1:]).sum(axis=1)
-    return found
+    bends = [
+        hinge * term
+        for hinge in (np.maximum(0, log_size - np.log1p(d_z)) for d_z in _BENDS)
+        for term in (1.0, log_n, both, product)
+    ]
+    large = np.maximum(0, log_n - np.log(_LARGE / 200))
+    bends += [large * term for term in (1.0, log_size, both, product)]
+    return np.column_stack([np.ones(m), covariates, *products, log_n**3, *special, *bends])

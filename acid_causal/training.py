@@ -62,6 +62,33 @@ def learning_rate(config: TrainingConfig, step: int) -> float:
     return config.learning_rate * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * min(done, 1))))
 
 
+def make_optimiser(model: ACIDModel, config: TrainingConfig) -> torch.optim.Adam:
+    """Makes the optimiser of a run."""
+    return torch.optim.Adam(model.parameters(), lr=config.learning_rate, betas=(0.9, 0.99))
+
+
+def descend(
+    model: ACIDModel,
+    optimiser: torch.optim.Adam,
+    loss: Float[Tensor, ""],
+    config: TrainingConfig,
+    step: int,
+) -> Float[Tensor, ""]:
+    """Takes a step down the gradient of a loss, unless the gradient is not finite.
+
+    Returns:
+        The norm of the gradient, before it was clipped.
+    """
+    for group in optimiser.param_groups:
+        group["lr"] = learning_rate(config, step)
+    optimiser.zero_grad(set_to_none=True)
+    loss.backward()
+    norm = nn.utils.clip_grad_norm_(model.parameters(), config.clip)
+    if torch.isfinite(norm):
+        optimiser.step()
+    return norm
+
+
 def train_model(
     recipe: Recipe,
     folder: Path | None = None,
@@ -171,7 +198,7 @@ class Trainer:
         if self.start is not None:
             self._check_architecture(self.start)
             model.load_state_dict(self.start.network.state_dict())
-        optimiser = torch.optim.Adam(model.parameters(), lr=config.learning_rate, betas=(0.9, 0.99))
+        optimiser = make_optimiser(model, config)
         step = self._restore(model, optimiser)
         loss_of: nn.Module = PairLoss(model)
         if config.compile:
@@ -196,15 +223,9 @@ class Trainer:
                 # Seeding each step makes dropout, too, a function of (seed, step) alone.
                 torch.manual_seed(self.recipe.seed * 1_000_003 + step)
                 batch = transform_batch(stream[step * world + rank], model.transform)
-                for group in optimiser.param_groups:
-                    group["lr"] = learning_rate(config, step)
                 with self._autocast():
                     loss = loss_of(batch)
-                optimiser.zero_grad(set_to_none=True)
-                loss.backward()
-                norm = nn.utils.clip_grad_norm_(model.parameters(), config.clip)
-                if torch.isfinite(norm):
-                    optimiser.step()
+                norm = descend(model, optimiser, loss, config, step)
                 step += 1
                 value = loss.item()
                 smooth = value if smooth is None else 0.99 * smooth + 0.01 * value

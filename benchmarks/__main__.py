@@ -1,20 +1,29 @@
-"""The command line: `python -m benchmarks NAME [--methods a,b] [--quick] [--out DIR]`."""
+"""The command line: `python -m benchmarks NAME [--methods a,b] [--quick] [--out DIR]`.
+
+NAME is an experiment, or `all` for one after another.
+"""
 
 import os
 import sys
+import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypedDict
 
 import typer
 
 from acid_causal.errors import AcidError, unknown
 from benchmarks import methods as ci_methods
+from benchmarks import provenance
+from benchmarks.committed import RESULTS
 from benchmarks.experiments import EXPERIMENTS
 from benchmarks.jobs import Experiment, Job, Row
 from benchmarks.runner import run_jobs
 from benchmarks.store import Store, frame
+from benchmarks.tables import aligned
 
-RESULTS = Path(__file__).with_name("results")
+ALL = "all"
+NONE_OF_THEM = "has none of these methods"
 # A quick run's rows are too few to publish, so they stay out of the committed results.
 QUICK_RESULTS = Path("runs/quick")
 
@@ -23,7 +32,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 @app.command()
 def main(
-    name: Annotated[str, typer.Argument(help=f"One of {', '.join(EXPERIMENTS)}.")],
+    name: Annotated[str, typer.Argument(help=f"One of {', '.join(EXPERIMENTS)}; or {ALL}.")],
     methods: Annotated[
         str, typer.Option(help="Methods, separated by commas; acid:NAME is another model.")
     ] = "",
@@ -38,13 +47,61 @@ def main(
     threads: Annotated[int, typer.Option(help="Threads of each job.", min=1)] = 1,
 ) -> None:
     """Runs an experiment, skipping rows that are there, then prints its table and draws it."""
+    options: Options = {"quick": quick, "out": out, "n_jobs": n_jobs, "threads": threads}
     try:
-        failures = run_experiment(
-            name, methods, quick=quick, out=out, n_jobs=n_jobs, threads=threads
-        )
+        if name == ALL:
+            failures = run_all(methods, options)
+        else:
+            failures = run_experiment(name, methods, **options)
     except AcidError as error:
         raise typer.BadParameter(str(error)) from error
     raise typer.Exit(code=1 if failures else 0)
+
+
+class Options(TypedDict):
+    """What all experiments of a call share; see the command's help."""
+
+    quick: bool
+    out: Path | None
+    n_jobs: int
+    threads: int
+
+
+def run_all(methods: str, options: Options) -> int:
+    """Runs every experiment, whatever becomes of the ones before it, and sums up.
+
+    Args:
+        methods: Names, separated by commas; each experiment takes those that it offers.
+        options: Of every experiment.
+
+    Returns:
+        The number of experiments that failed, as a whole or in some of their jobs.
+
+    Raises:
+        OptionError: No experiment has such a method.
+    """
+    requested = methods.split(",") if methods else []
+    offered = {name for experiment in EXPERIMENTS.values() for name in experiment.methods}
+    ci_methods.pick(requested, sorted(offered))
+    ends = []
+    for name, experiment in EXPERIMENTS.items():
+        chosen = [method for method in requested if method.partition(":")[0] in experiment.methods]
+        start = time.perf_counter()
+        end = _outcome(name, chosen, options) if chosen or not requested else NONE_OF_THEM
+        ends.append((name, end, f"{time.perf_counter() - start:.0f}"))
+        typer.echo()
+    typer.echo(aligned(("experiment", "outcome", "seconds"), ends))
+    return sum(end not in ("ok", NONE_OF_THEM) for _, end, _ in ends)
+
+
+def _outcome(name: str, methods: Sequence[str], options: Options) -> str:
+    """Runs an experiment and says in a few words how it went."""
+    typer.echo(f"---- {name} ----")
+    try:
+        failures = run_experiment(name, ",".join(methods), **options)
+    except Exception as error:  # the others still run, and the summary says what happened
+        return provenance.error_text(error)
+    return f"{failures} jobs failed" if failures else "ok"
 
 
 def run_experiment(
@@ -63,7 +120,7 @@ def run_experiment(
 
     Raises:
         OptionError: There is no such experiment, or it has no such method.
-        InputError: The CSV cannot be used.
+        InputError: The CSV cannot be used, or not be written.
     """
     if name not in EXPERIMENTS:
         raise unknown("experiment", name, EXPERIMENTS)
@@ -71,7 +128,7 @@ def run_experiment(
     offered = experiment.quick_methods if quick else experiment.methods
     chosen = ci_methods.pick(methods.split(","), experiment.methods) if methods else list(offered)
     folder = out or (QUICK_RESULTS if quick else RESULTS)
-    jobs = experiment.jobs(chosen, quick)
+    jobs = [job for job in experiment.jobs(chosen, quick) if experiment.runs_here(job)]
     store = Store(folder / f"{name}.csv", experiment)
     run_jobs(experiment, jobs, store, n_jobs=n_jobs, threads=threads)
     return _report(experiment, jobs, store, folder)

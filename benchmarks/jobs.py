@@ -59,6 +59,7 @@ class Experiment:
         report: From (rows of all jobs, path of the picture) to the text to print; draws the
             picture.
             The rows are numbers where they look like numbers; failed ones are not among them.
+        runs_here: Whether this machine can run a job; others are left out of a run.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Experiment:
     run: Callable[[Job], Results]
     report: Callable[[pd.DataFrame, Path], str]
     unit: str = ""
+    runs_here: Callable[[Job], bool] = lambda job: True
 
     @property
     def columns(self) -> tuple[str, ...]:

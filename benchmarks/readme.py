@@ -3,18 +3,20 @@
 Run as `python -m benchmarks.readme`.
 
 A table stands between `<!-- results: NAME -->` and `<!-- end -->`, in README or in a model's card;
-what is printed there is what `python -m benchmarks NAME` prints, from the rows of the CSV.
+what is printed there is what `python -m benchmarks NAME` prints, from the rows of the CSV. The name
+`claims` stands for the paper's claims beside our figures (see `claims`).
 """
 
 import re
 from pathlib import Path
 
+from acid_causal.errors import unknown
+from benchmarks import claims
+from benchmarks.committed import RESULTS, committed
 from benchmarks.experiments import EXPERIMENTS
 from benchmarks.jobs import Experiment
-from benchmarks.store import Store, frame
 
 ROOT = Path(__file__).parents[1]
-RESULTS = Path(__file__).with_name("results")
 DOCUMENTS = (ROOT / "README.md", *sorted((ROOT / "acid_causal" / "weights").glob("*.md")))
 
 _BLOCK = re.compile(r"(<!-- results: ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -26,10 +28,26 @@ def fill(text: str, pictures: Path) -> str:
     Args:
         text: The document.
         pictures: The folder into which the tables' pictures go.
+
+    Raises:
+        OptionError: A block names no experiment.
+        InputError: Rows are missing: no table is made from a part of them.
     """
-    return _BLOCK.sub(
-        lambda m: f"{m[1]}```text\n{table(EXPERIMENTS[m[2]], pictures)}\n```\n{m[3]}", text
-    )
+    return _BLOCK.sub(lambda m: f"{m[1]}```text\n{block(m[2], pictures)}\n```\n{m[3]}", text)
+
+
+def block(name: str, pictures: Path) -> str:
+    """Returns what stands in the block of a name.
+
+    Raises:
+        OptionError: There is no such experiment.
+        InputError: Rows are missing: no table is made from a part of them.
+    """
+    if name == "claims":
+        return claims.table()
+    if name not in EXPERIMENTS:
+        raise unknown("block of results", name, ["claims", *EXPERIMENTS])
+    return table(EXPERIMENTS[name], pictures)
 
 
 def table(experiment: Experiment, pictures: Path) -> str:
@@ -38,10 +56,8 @@ def table(experiment: Experiment, pictures: Path) -> str:
     Raises:
         InputError: Rows are missing: no table is made from a part of them.
     """
-    store = Store(RESULTS / f"{experiment.name}.csv", experiment)
-    jobs, absent = store.complete(experiment.jobs(store.methods(), False), experiment.unit)
-    good = [row for row in store.rows(jobs) if not row["error"]]
-    text = experiment.report(frame(good, experiment.columns), pictures / f"{experiment.name}.png")
+    rows, absent = committed(experiment)
+    text = experiment.report(rows, pictures / f"{experiment.name}.png")
     return text + (f"\nNot run yet: {', '.join(absent)}." if absent else "")
 
 

@@ -3,7 +3,7 @@
 import contextlib
 import io
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -13,9 +13,13 @@ from causallearn.search.ConstraintBased.PC import pc
 from causallearn.utils.cit import CIT, CIT_Base, register_ci_test
 from numpy.typing import NDArray
 
+from acid_causal.inputs import Question
 from benchmarks.endpoints import Endpoints
 
 Algorithm = Literal["pc", "fci"]
+
+# Where causal-learn calls a test otherwise than `benchmarks.methods` does.
+_NAMES = {"kcit": "kci"}
 
 
 @dataclass
@@ -25,12 +29,13 @@ class Counter:
     Attributes:
         test: The test that answers.
         asked: Calls of it.
-        unique: The questions among them, a question and its mirror image being one.
+        unique: The questions among them in the order of asking, a question and its mirror image
+            being one.
     """
 
     test: CIT_Base | None = None
     asked: int = 0
-    unique: set[tuple[frozenset[int], frozenset[int]]] = field(default_factory=set)
+    unique: dict[Question, None] = field(default_factory=dict)
 
 
 class CountedTest(CIT_Base):  # type: ignore[misc]
@@ -54,8 +59,9 @@ class CountedTest(CIT_Base):  # type: ignore[misc]
     def __call__(self, X: int, Y: int, condition_set: Iterable[int] | None = None) -> float:
         """Answers as the inner test does."""
         cond = frozenset(int(i) for i in condition_set or ())
+        x, y = sorted((int(X), int(Y)))
         self.counter.asked += 1
-        self.counter.unique.add((frozenset((int(X), int(Y))), cond))
+        self.counter.unique[x, y, tuple(sorted(cond))] = None
         return self.inner(X, Y, tuple(cond))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "CountedTest":
@@ -75,33 +81,49 @@ class Search:
         tests_asked: Calls of the test.
         tests_computed: Questions that had to be computed, the rest being repetitions.
         seconds: Wall time of the call, without imports; for ACID it includes reading the weights.
+        questions: The distinct questions that were asked, in the order of asking.
     """
 
     endpoints: Endpoints
     tests_asked: int
     tests_computed: int
     seconds: float
+    questions: tuple[Question, ...] = ()
 
 
 def search(
-    algorithm: Algorithm, method: str, data: NDArray[np.float64], *, alpha: float = 0.05
+    algorithm: Algorithm,
+    method: str,
+    data: NDArray[np.float64],
+    *,
+    alpha: float = 0.05,
+    options: Mapping[str, Any] | None = None,
 ) -> Search:
     """Runs stable PC (unshielded colliders by sepset, `uc_rule=0`) or FCI.
 
     Args:
         algorithm: "pc" or "fci".
-        method: A test that causal-learn knows by name, "acid", or "acid:MODEL".
+        method: A test that causal-learn knows by name, "kcit", "acid", or "acid:MODEL".
         data: The table, shape (n, d).
         alpha: Level of each test.
+        options: Options of the test.
     """
-    _run(algorithm, method, data[:50, :3], alpha)  # imports are not timed
-    return _run(algorithm, method, data, alpha)
+    warm_up = {name: value for name, value in (options or {}).items() if name != "cache_path"}
+    _run(algorithm, method, data[:50, :3], alpha, warm_up)  # imports are not timed
+    return _run(algorithm, method, data, alpha, options or {})
 
 
-def _run(algorithm: Algorithm, method: str, data: NDArray[np.float64], alpha: float) -> Search:
+def _run(
+    algorithm: Algorithm,
+    method: str,
+    data: NDArray[np.float64],
+    alpha: float,
+    given: Mapping[str, Any],
+) -> Search:
     inner, _, model = method.partition(":")
+    inner = _NAMES.get(inner, inner)
     counter = Counter()
-    options: dict[str, Any] = {"inner": inner, "counter": counter, "show_progress": False}
+    options = {"inner": inner, "counter": counter, "show_progress": False, **given}
     if inner == "acid":
         from acid_causal import acid
 
@@ -119,4 +141,6 @@ def _run(algorithm: Algorithm, method: str, data: NDArray[np.float64], alpha: fl
     endpoints = np.asarray(graph.graph, dtype=np.int64)
     # ACID counts for itself, as prefetching may compute questions that are never asked.
     computed = getattr(counter.test, "n_computed", len(counter.unique))
-    return Search(endpoints, counter.asked, computed, seconds)
+    if "cache_path" in given:
+        counter.test.save()  # type: ignore[union-attr]
+    return Search(endpoints, counter.asked, computed, seconds, tuple(counter.unique))

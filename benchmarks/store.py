@@ -2,13 +2,13 @@
 
 import csv
 import io
-import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from acid_causal.errors import InputError
+from acid_causal.files import write_atomically
 from benchmarks.jobs import Experiment, Job, Row
 
 
@@ -37,8 +37,10 @@ class Store:
     def save(self, row: Row) -> None:
         """Adds a row, in place of an earlier one of the same job.
 
-        The file is written anew beside the old one and then renamed over it: a run that is killed
-        leaves the old file or the new one, never half a row.
+        A run that is killed leaves the old file or the new one, never half a row.
+
+        Raises:
+            InputError: The file cannot be written; the old one stays whole.
         """
         assert set(row) == set(self.columns), set(row) ^ set(self.columns)
         rows = self._read()
@@ -48,10 +50,13 @@ class Store:
         writer = csv.DictWriter(text, self.columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows.values())
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        beside = self.path.with_suffix(f".{os.getpid()}.tmp")
-        beside.write_text(text.getvalue(), encoding="utf-8")
-        os.replace(beside, self.path)
+        try:
+            write_atomically(self.path, text.getvalue())
+        except OSError as error:
+            raise InputError(
+                f"{self.path} cannot be written ({error.strerror}). The rows before are safe; make "
+                "room, or choose another --out, and run again."
+            ) from error
 
     def complete(self, jobs: Sequence[Job], unit: str) -> tuple[list[Job], list[str]]:
         """Splits off the units of an experiment that lack rows (see `Experiment.unit`).

@@ -1,23 +1,32 @@
-"""The fitted null: on fresh questions of its streams the levels hold."""
+"""The fitted null: on fresh questions of its streams the levels hold, and all look familiar."""
 
 import numpy as np
+import pytest
 import torch
 
 from acid_causal.calibration import fit_null, wider
 from acid_causal.model import ACIDModel, ModelConfig
-from acid_causal.null import Facts
+from acid_causal.null import Facts, NullDistribution
+from acid_causal.reference import summarise
 from acid_causal.scoring import score_pairs, transform_batch
 from acid_causal.synthetic import Stream, StreamConfig
 
 STREAM = StreamConfig(entries=6000, n=(40, 60), d_z=(0, 3), six_models=0.2, driven=0.3)
 
 
-def test_levels_hold_on_fresh_questions():
+@pytest.fixture(scope="module")
+def network() -> ACIDModel:
     torch.manual_seed(0)
-    network = ACIDModel(
-        ModelConfig(e=16, layers=1, attention_heads=2, head_count=4, smoother_rank=16)
-    ).eval()
-    null = fit_null(network, STREAM, seed=0, questions=6000, progress=False)
+    config = ModelConfig(e=16, layers=1, attention_heads=2, head_count=4, smoother_rank=16)
+    return ACIDModel(config).eval()
+
+
+@pytest.fixture(scope="module")
+def null(network) -> NullDistribution:
+    return fit_null(network, STREAM, seed=0, questions=6000, progress=False)
+
+
+def test_levels_hold_on_fresh_questions(network, null):
     pvalues = []
     stream = Stream(STREAM, seed=1)
     number = 0
@@ -41,6 +50,28 @@ def test_levels_hold_on_fresh_questions():
     # Questions of a batch share datasets, so the bound is three times the binomial one.
     for level in (0.01, 0.05, 0.2):
         assert abs((p < level).mean() - level) < 9 * np.sqrt(level * (1 - level) / len(p))
+
+
+def test_targets_of_the_stream_are_familiar_and_others_are_not(network, null):
+    stream = Stream(STREAM, seed=2)
+    distances = {"drawn": [], "rare": []}
+    for number in range(12):
+        batch = transform_batch(stream[number], network.transform)
+        # Two values, one of them in one row of twenty.
+        often = batch.x < batch.x.quantile(0.95, dim=2, keepdim=True)
+        rare = network.transform(often.float().flatten(0, 1)).view_as(batch.x)
+        for kind, x in (("drawn", batch.x), ("rare", rare)):
+            with torch.no_grad():
+                encoding = network.encode_targets(x, network.encode_conditioning(batch.z))
+            ones = np.ones(len(encoding.features))
+            explained = encoding.explained.amax(1).double().numpy()
+            n, d_z = x.shape[2] * ones, batch.z.shape[2] * ones
+            distances[kind].append(null.reference.distance(summarise(encoding), n, d_z, explained))
+    drawn, of_rare = map(np.concatenate, distances.values())
+    assert len(drawn) > 1000
+    assert (drawn > 1).mean() < 0.01
+    assert (of_rare > 1).mean() > 0.2
+    assert len(str(null.reference.to_dict())) < 4000
 
 
 def test_the_null_is_fitted_beyond_the_sizes_of_training():

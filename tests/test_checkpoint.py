@@ -1,13 +1,16 @@
 """Weights files: what goes in comes out, and nothing else gets in."""
 
 import json
+from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
 
 from acid_causal.checkpoint import load_model, read_tensors, save_tensors
 from acid_causal.errors import ModelError, OptionError
+from acid_causal.reference import Reference
 
 
 @pytest.fixture
@@ -36,6 +39,23 @@ def test_sha256_knows_weights_and_null(tiny_model, saved):
     tensors[key] = tensors[key] - 1e-3
     save_tensors(saved, tensors, header)
     assert load_model(saved).sha256 != tiny_model.sha256
+
+
+def test_the_reference_is_kept(tiny_model, saved):
+    """A file of before there was one loads, and is the same model as ever."""
+    assert load_model(saved).null.reference is None
+    rng = np.random.default_rng(0)
+    of_targets = rng.normal(size=(200, 8)), np.full(200, 50.0), np.zeros(200), np.zeros(200)
+    null = replace(tiny_model.null, reference=Reference.fit(*of_targets))
+    replace(tiny_model, null=null).save(saved)
+    again = load_model(saved).null
+    assert again.reference.to_dict() == null.reference.to_dict()
+    assert replace(again, reference=None).to_dict() == tiny_model.null.to_dict()
+    tensors, header = read_tensors(saved)
+    header["null"]["reference"]["bounds"] = []
+    save_tensors(saved, tensors, header)
+    with pytest.raises(ModelError, match="reference of another shape"):
+        load_model(saved)
 
 
 def test_missing(tmp_path):

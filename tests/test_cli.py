@@ -42,7 +42,9 @@ def csv(tmp_path, frame) -> Path:
 # ---- help and models -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", [[], ["test"], ["train"], ["calibrate"], ["models"]])
+@pytest.mark.parametrize(
+    "command", [[], ["discover"], ["test"], ["finetune"], ["train"], ["calibrate"], ["models"]]
+)
 def test_help(run_command, command):
     done = run_command(*command, "--help")
     assert done.code == 0
@@ -53,8 +55,26 @@ def test_the_module_runs():
     done = subprocess.run(
         [sys.executable, "-m", "acid_causal", "--help"], capture_output=True, text=True, check=True
     )
-    for command in ("test", "train", "calibrate", "models"):
+    for command in ("discover", "test", "finetune", "train", "calibrate", "models"):
         assert f" {command} " in done.stdout
+
+
+def test_help_teaches(run_command):
+    text = run_command("discover", "--help").out
+    for line in (
+        "acid-causal discover data.csv --bootstrap 100 --n-jobs -1",
+        'forbid  = [["cancer", "smoking"]]',
+        "Exit codes: 0 done, 1 the system failed",
+    ):
+        assert line in text
+
+
+def test_the_module_runs_for_torchrun():
+    done = subprocess.run(
+        [sys.executable, "-m", "acid_causal.cli", "models", "--help"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "acid-causal models" in done.stdout
 
 
 def test_the_command_line_itself_is_cheap_to_import():
@@ -80,6 +100,7 @@ def test_models(run_command):
         ("a", "b", "f, c,f", ["f", "c"]),
         ("a", "income, net", "c,b", ["c", "b"]),
         ("a", "c", "income, net", ["income, net"]),
+        ("a", "c", "f,income, net,b", ["f", "income, net", "b"]),
     ],
 )
 def test_answers_as_the_library_does(run_command, weights, csv, frame, x, y, given, cond):
@@ -187,6 +208,15 @@ def test_calibrate(run_command, weights, tmp_path):
     for name, tensor in before.network.state_dict().items():
         assert torch.equal(after.network.state_dict()[name], tensor)
     assert torch.get_num_threads() == threads == 1
+
+
+def test_calibrate_for_machines(run_command, weights, tmp_path):
+    out = tmp_path / "again.safetensors"
+    done = run_command("calibrate", weights, out, "--questions", "1000", "--device", "cpu",
+                       "--json")  # fmt: skip
+    assert json.loads(done.out) == {
+        "name": "tiny", "path": str(out), "sha256": load_model(out).sha256,
+    }  # fmt: skip
 
 
 def test_calibrate_refuses(run_command, weights, tmp_path):

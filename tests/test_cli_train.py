@@ -1,5 +1,6 @@
 """`acid-causal train`: how it ends, and how Ctrl-C stops it."""
 
+import json
 import os
 import signal
 import subprocess
@@ -45,6 +46,10 @@ def test_train(run_command, recipe, tmp_path):
     again = run_command(*train)
     assert again.code == 2
     assert "go on with --resume" in again.err
+    other = run_command(*train[:3], tmp_path / "other", *train[4:], "--json")
+    assert json.loads(other.out) == {
+        "name": "tiny", "path": str(tmp_path / "other" / "tiny.safetensors"),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("number", "checkpoint"), [(1, False), (3, True)])

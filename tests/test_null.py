@@ -1,12 +1,14 @@
-"""Null distributions: tails against high precision, fits against known parameters."""
+"""Null distributions: fits against known parameters."""
 
-import mpmath
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import kstest, skewnorm
 
 from acid_causal.errors import OptionError
-from acid_causal.null import Facts, NullDistribution, skew_normal_logsf
+from acid_causal.null import Facts, NullDistribution
+from acid_causal.reference import Reference
 
 
 def facts(m: int, rng: np.random.Generator) -> Facts:
@@ -21,25 +23,6 @@ def facts(m: int, rng: np.random.Generator) -> Facts:
 
 def fit(statistic: np.ndarray, known: Facts) -> NullDistribution:
     return NullDistribution.fit(statistic, statistic, known)
-
-
-@pytest.mark.parametrize("shape", [-4.0, -1.0, 0.0, 1.0, 5.0])
-@pytest.mark.parametrize("t", [-3.0, 0.0, 0.99, 1.0, 4.0, 12.0, 30.0])
-def test_tail_is_exact(t, shape):
-    with mpmath.workdps(30):
-        pieces = [t + s for s in (0, 0.02, 0.1, 0.5, 2, 6, 40)]
-        tail = mpmath.quad(lambda s: 2 * mpmath.npdf(s) * mpmath.ncdf(shape * s), pieces)
-        expected = float(mpmath.log(tail))
-    got = skew_normal_logsf(np.array([t]), np.array([shape]))[0]
-    assert got == pytest.approx(expected, rel=1e-6, abs=1e-9)
-
-
-def test_tail_falls_without_a_step():
-    t = np.linspace(0.9, 1.1, 2001)
-    for shape in (-5.0, 0.0, 5.0):
-        steps = np.diff(skew_normal_logsf(t, np.full_like(t, shape)))
-        assert (steps < 0).all()
-        assert steps.max() / steps.min() > 0.5
 
 
 @pytest.mark.parametrize("shape", [-3.0, 0.0, 2.0])
@@ -132,6 +115,23 @@ def test_survives_its_header():
         np.testing.assert_array_equal(null.logsf(t, f, name), again.logsf(t, f, name))
     with pytest.raises(OptionError, match="pooled"):
         null.logsf(t, f, "poold")
+    with pytest.raises(OptionError, match="unknown fitted null 'permutation'"):
+        null.logsf(t, f, "permutation")
     broken = null.to_dict() | {"conditional": [[1.0]]}
     with pytest.raises(ValueError, match="shape"):
         NullDistribution.from_dict(broken)
+
+
+def test_the_reference_is_kept_beside_it():
+    rng = np.random.default_rng(6)
+    f = facts(1000, rng)
+    null = fit(rng.normal(size=1000), f)
+    assert "reference" not in null.to_dict()
+    numbers = rng.normal(size=(1000, 4))
+    reference = Reference.fit(numbers, f.n, f.d_z, f.explained_x)
+    again = NullDistribution.from_dict(replace(null, reference=reference).to_dict()).reference
+    known = (numbers, f.n, f.d_z, f.explained_x)
+    np.testing.assert_allclose(again.distance(*known), reference.distance(*known), rtol=0.02)
+    broken = {"reference": reference.to_dict() | {"bounds": [0.0]}}
+    with pytest.raises(ValueError, match="bounds"):
+        NullDistribution.from_dict(null.to_dict() | broken)

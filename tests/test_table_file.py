@@ -1,10 +1,12 @@
 """Tables as text: CSV and TSV, and files that are neither."""
 
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from acid_causal.errors import InputError
+from acid_causal.errors import InputError, OptionError
 from acid_causal.table_file import read_table_file
 
 
@@ -75,3 +77,106 @@ def test_what_is_no_file(tmp_path):
         read_table_file(tmp_path / "none.csv")
     with pytest.raises(InputError, match="Is a directory"):
         read_table_file(tmp_path)
+
+
+# ---- other kinds -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", ["parquet", "PQ", "xlsx"])
+def test_binary_files(tmp_path, frame, ending):
+    path = tmp_path / f"data.{ending}"
+    frame["whole"] = np.arange(len(frame))
+    frame["text"] = "x"
+    if ending == "xlsx":
+        frame.to_excel(path, index=False)
+    else:
+        frame.to_parquet(path)
+    read = read_table_file(path)
+    pd.testing.assert_frame_equal(read, frame, check_dtype=False)
+    assert read["whole"].dtype.kind == "i"
+
+
+def test_the_first_sheet_is_read_and_names_are_text(tmp_path):
+    path = tmp_path / "data.xlsx"
+    with pd.ExcelWriter(path) as writer:
+        pd.DataFrame({2020: [1, 2], 2021: [3, 4]}).to_excel(writer, sheet_name="a", index=False)
+        pd.DataFrame({"b": [1]}).to_excel(writer, sheet_name="b", index=False)
+    assert list(read_table_file(path).columns) == ["2020", "2021"]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "xlsx"])
+@pytest.mark.parametrize("content", [b"", b"a,b\n1,2\n", b"PK\x03\x04 cut short", b"PAR1"])
+def test_damaged_binary_files(tmp_path, ending, content):
+    path = tmp_path / f"bad.{ending}"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"cannot read the table .*bad"):
+        read_table_file(path)
+    with pytest.raises(InputError, match="No such file"):
+        read_table_file(tmp_path / f"none.{ending}")
+
+
+@pytest.mark.parametrize("ending", ["xls", "ods"])
+def test_kinds_that_are_not_read(tmp_path, ending):
+    with pytest.raises(InputError, match=r"save it as \.xlsx or as \.csv"):
+        read_table_file(tmp_path / f"data.{ending}")
+
+
+@pytest.mark.parametrize(("ending", "package"), [("parquet", "pyarrow"), ("xlsx", "openpyxl")])
+def test_a_package_that_is_missing(tmp_path, frame, monkeypatch, ending, package):
+    path = tmp_path / f"data.{ending}"
+    path.write_bytes(b"whatever")
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(
+        InputError, match=rf"needs {package} to be read: pip install .*\[discover\]"
+    ):
+        read_table_file(path)
+
+
+# ---- separators ------------------------------------------------------------------------
+
+
+def test_separators_and_decimal_commas(tmp_path, frame):
+    path = tmp_path / "data.csv"
+    frame.to_csv(path, sep=";", decimal=",", index=False, encoding="utf-8-sig")
+    with pytest.raises(InputError, match=r"name every column; if ';'.*--separator ';'"):
+        read_table_file(path)
+    read = read_table_file(path, separator=";", decimal=",")
+    pd.testing.assert_frame_equal(read, frame)
+    frame.columns = ["a", "b"]
+    frame.to_csv(path, sep=";", index=False)
+    with pytest.raises(InputError, match=r"a single column; if ';'.*--separator ';'"):
+        read_table_file(path)
+    frame.to_csv(tmp_path / "data.tsv", index=False)
+    with pytest.raises(InputError, match="if ',' separates them, say --separator ,"):
+        read_table_file(tmp_path / "data.tsv")
+    frame.to_csv(path, sep="\t", index=False)
+    pd.testing.assert_frame_equal(read_table_file(path, separator="\\t"), frame)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"separator": "::"}, "separator must be a single character"),
+        ({"decimal": ","}, "decimal must be another character"),
+        ({"decimal": ""}, "decimal must be another character"),
+    ],
+)
+def test_marks_that_are_none(tmp_path, frame, options, message):
+    frame.to_csv(tmp_path / "data.csv")
+    with pytest.raises(OptionError, match=message):
+        read_table_file(tmp_path / "data.csv", **options)
+
+
+def test_a_single_column_is_a_table(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("a\n1\n2\n")
+    assert list(read_table_file(path)["a"]) == [1, 2]
+
+
+def test_columns_of_one_name(tmp_path):
+    path = tmp_path / "data.parquet"
+    pd.DataFrame({"1": [1.0], "2": [2.0]}).to_parquet(path)
+    assert list(read_table_file(path)) == ["1", "2"]
+    path = tmp_path / "data.csv"
+    path.write_text("a,a\n1,2\n")
+    assert list(read_table_file(path)) == ["a", "a.1"]

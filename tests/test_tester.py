@@ -158,6 +158,7 @@ def test_a_model_is_shared_without_being_moved(tiny_model, table):
     assert 0 <= first.test(0, 1).pvalue <= 1
 
 
+@pytest.mark.filterwarnings("ignore:.* holds a column of few different values")
 def test_discrete_conditioning_sets_in_any_order(tiny_model):
     rng = np.random.default_rng(11)
     x = np.sign(rng.normal(size=(200, 7)))
@@ -218,7 +219,7 @@ def test_no_complete_row(tiny_model, table):
     assert tester.test(0, 2).n == 60
 
 
-def test_unlike_training(tiny_model, table):
+def test_sizes_beyond_training(tiny_model, table):
     with pytest.warns(AcidWarning, match="fewer than the 20"):
         p = Tester(table[:10], model=tiny_model).test(0, 1, (2,)).pvalue
     assert 0 <= p <= 1
@@ -274,7 +275,7 @@ def test_threads_copies_and_pickles_answer_alike(tiny_model, table):
 def test_cache_is_bounded(tiny_model, table):
     tester = Tester(table, model=tiny_model, cache_bytes=100_000)
     tester.test_many(questions(6))
-    kept = tester._encodings
+    kept = tester._answering.encodings
     assert 0 < kept.kept_bytes <= 100_000
     assert kept.kept_bytes == sum(encoding.nbytes for encoding in kept._kept.values())
 

@@ -14,12 +14,22 @@ from torch import Tensor, nn
 from acid_causal.model.attention import FeedForward
 from acid_causal.model.config import ModelConfig
 from acid_causal.model.encoder import Encoder, ZContext
-from acid_causal.model.heads import make_head
-from acid_causal.model.smoothers import Smoother, fit_smoothers, follows_one
+from acid_causal.model.heads import make_head, residual_correlations
+from acid_causal.model.smoothers import (
+    RIDGES,
+    Smoother,
+    fit_smoothers,
+    follows_one,
+    residualise,
+)
 from acid_causal.model.transform import rank_normal, standardise
 
 _SMOOTHERS = 3
-_CHANNELS = 1 + 2 * _SMOOTHERS  # the value, its residuals, and the logs of their sds
+# The value, its residuals, the last of them on an even scale too, and the logs of their sds.
+_REGRESSIONS = _SMOOTHERS + 1
+_CHANNELS = 1 + _REGRESSIONS + _SMOOTHERS
+# How strongly the log of squared residuals is smoothed: noise rules it, so a heavy ridge.
+_SCALE_RIDGE = RIDGES.index(1.0)
 
 # Rows go through the encoder in blocks: without attention over samples they never meet there.
 _ROW_BLOCK = 8192
@@ -57,6 +67,7 @@ class TargetEncoding:
 
     Attributes:
         features: what the head compares.
+        residuals: of the regressions on Z, standardised; none if the classifier does not see them.
         spread: what the head studentises by.
         explained: share of each component's variance that Z explains, by the best smoother.
         determined: which components are functions of Z for all practical purposes.
@@ -64,6 +75,7 @@ class TargetEncoding:
     """
 
     features: Float[Tensor, "m n d heads width"]
+    residuals: Float[Tensor, "m n d regressions"]
     spread: Float[Tensor, "m d heads"]
     explained: Float[Tensor, "m d"]
     determined: Bool[Tensor, "m d"]
@@ -72,13 +84,14 @@ class TargetEncoding:
     @property
     def nbytes(self) -> int:
         """Bytes of the tensors."""
-        tensors = (self.features, self.spread, self.explained, self.determined)
+        tensors = (self.features, self.residuals, self.spread, self.explained, self.determined)
         return sum(tensor.nbytes for tensor in tensors)
 
     def __getitem__(self, index: Tensor) -> "TargetEncoding":
         """Selects targets, as copies."""
         return TargetEncoding(
             self.features[index],
+            self.residuals[index],
             self.spread[index],
             self.explained[index],
             self.determined[index],
@@ -96,12 +109,14 @@ class ACIDModel(nn.Module):
         super().__init__()
         self.config = config
         channels = _CHANNELS if config.residual_channels else 1
+        shows_residuals = config.residual_channels and config.classifier_facts
+        self.regressions = _REGRESSIONS if shows_residuals else 0
         self.embed_target = FeedForward(channels, 2 * config.e, config.e)
         self.embed_z = FeedForward(1, 2 * config.e, config.e)
         self.encoder = Encoder(config)
         self.head = make_head(config)
         facts = 4 if config.classifier_facts else 0
-        self.classifier = FeedForward(self.head.statistics + facts, 64, 1)
+        self.classifier = FeedForward(self.head.statistics + 2 * self.regressions + facts, 64, 1)
 
     @property
     def device(self) -> torch.device:
@@ -148,12 +163,15 @@ class ACIDModel(nn.Module):
         with _full_precision(x):
             features = features.float()
             if self.config.head == "cross-covariance":
-                features = _residualise(features, conditioning.smoothers, regressed.ridges)
+                features = residualise(features, conditioning.smoothers)
             features = features.unflatten(2, (t, d, self.head.heads, -1))
             features = features.transpose(1, 2).flatten(0, 1)
             spread = self.head.spread(features)
+            residuals = _unit(regressed.channels[..., 1 : 1 + self.regressions])
+            residuals = residuals.unflatten(2, (t, d)).transpose(1, 2).flatten(0, 1)
         return TargetEncoding(
             features,
+            residuals,
             spread,
             regressed.explained.unflatten(1, (t, d)).flatten(0, 1),
             regressed.determined.unflatten(1, (t, d)).flatten(0, 1),
@@ -165,6 +183,9 @@ class ACIDModel(nn.Module):
         n = x.features.shape[1]
         with _full_precision(x.features):
             statistics = self.head.compare(x.features, y.features, x.spread, y.spread)
+            if self.regressions:
+                correlations = residual_correlations(x.residuals, y.residuals)
+                statistics = torch.cat([statistics, correlations], dim=1)
         if self.config.classifier_facts:
             explained_x, explained_y = x.explained.amax(dim=1), y.explained.amax(dim=1)
             low = torch.minimum(explained_x, explained_y)
@@ -201,13 +222,8 @@ class ACIDModel(nn.Module):
         self, v: Float[Tensor, "batch n columns"], conditioning: Conditioning
     ) -> "_Regressed":
         """Sets each entry beside its residuals, scaled to unit sd, and the logs of the sds."""
-        ridges = torch.zeros_like(v[:, 0], dtype=torch.long)
-        residuals = []
-        for smoother in conditioning.smoothers:
-            residual, ridges = smoother.residuals(v)
-            residuals.append(residual)
-        if not residuals:
-            residuals = [v] * _SMOOTHERS
+        residuals = [smoother.residuals(v)[0] for smoother in conditioning.smoothers]
+        residuals = residuals or [v] * _SMOOTHERS
         sds = [r.square().mean(1, keepdim=True).sqrt().clamp(1e-3, 1.5) for r in residuals]
         least = torch.cat(sds, dim=1).amin(dim=1)
         determined = (sds[0][:, 0] < _DETERMINED_LINEAR) | (least < _DETERMINED)
@@ -216,13 +232,19 @@ class ACIDModel(nn.Module):
         if self.config.residual_channels:
             scaled = [r / sd for r, sd in zip(residuals, sds, strict=True)]
             logs = [sd.log().expand_as(v) for sd in sds]
-            channels = torch.stack([v, *scaled, *logs], dim=-1)
+            even = _even_scale(scaled[-1], conditioning.smoothers)
+            channels = torch.stack([v, *scaled, even, *logs], dim=-1)
         return _Regressed(
             channels,
             explained=1 - least.square().clamp(max=1),
             determined=determined,
-            ridges=ridges,
         )
+
+
+def _unit(columns: Float[Tensor, "batch n *rest"]) -> Float[Tensor, "batch n *rest"]:
+    """Standardises over rows."""
+    centred = columns - columns.mean(dim=1, keepdim=True)
+    return centred / centred.square().mean(dim=1, keepdim=True).sqrt().clamp(min=1e-4)
 
 
 def _full_precision(like: Tensor) -> torch.autocast:
@@ -238,23 +260,25 @@ class _Regressed:
         channels: what an entry is embedded from.
         explained: see `TargetEncoding`.
         determined: see `TargetEncoding`.
-        ridges: which ridge suits each column best in the last smoother.
     """
 
     channels: Float[Tensor, "batch n columns channels"]
     explained: Float[Tensor, "batch columns"]
     determined: Bool[Tensor, "batch columns"]
-    ridges: Int[Tensor, "batch columns"]
 
 
-def _residualise(
-    features: Float[Tensor, "batch n features"],
-    smoothers: tuple[Smoother, ...],
-    ridges: Int[Tensor, "batch columns"],
-) -> Float[Tensor, "batch n features"]:
-    """Takes from the features what Z tells of them, so that their conditional mean is nil."""
+def _even_scale(
+    residual: Float[Tensor, "batch n columns"], smoothers: tuple[Smoother, ...]
+) -> Float[Tensor, "batch n columns"]:
+    """Divides residuals by their standard deviation given Z, itself a regression on Z.
+
+    Where the noise of X and of Y both swell with Z, products of their residuals are ruled by the
+    few rows with large ones: independent variables look dependent, and weak dependence drowns.
+    """
     if not smoothers:
-        return features - features.mean(dim=1, keepdim=True)
-    # All features of a column are smoothed as much as its values ask for.
-    per_column = features.shape[2] // ridges.shape[1]
-    return features - smoothers[-1].smooth(features, ridges.repeat_interleave(per_column, 1))
+        return residual
+    log_square = torch.log(residual.square() + 0.05)
+    ridges = torch.full_like(residual[:, 0], _SCALE_RIDGE, dtype=torch.long)
+    log_scale = 0.5 * smoothers[-1].smooth(log_square, ridges)
+    even = residual * torch.exp((log_scale.mean(1, keepdim=True) - log_scale).clamp(-1.5, 1.5))
+    return even / even.square().mean(1, keepdim=True).sqrt().clamp(min=1e-3)

@@ -23,8 +23,8 @@ class ModelConfig:
         head: "cross-covariance" (studentised, residualised) or "paper" (squared dot products).
         head_count: interdependence heads, h.
         head_width: features of a head.
-        classifier_facts: let the classifier see n, d_z and the explained variances beside the
-            head's statistics; the paper's does not.
+        classifier_facts: let the classifier see n, d_z, the explained variances and the plain
+            correlations of residuals beside the head's statistics; the paper's does not.
         transform: what is done to each column first.
     """
 

@@ -89,6 +89,27 @@ class CrossCovarianceHead(nn.Module):
         return torch.cat([torch.asinh(t).amax(dim=(1, 2)), effect.amax(dim=(1, 2))], dim=-1)
 
 
+def residual_correlations(
+    x: Float[Tensor, "m n d_x channels"], y: Float[Tensor, "m n d_y channels"]
+) -> Float[Tensor, "m statistics"]:
+    """Computes two statistics a channel: how strongly residuals of the same regression correlate.
+
+    What a classical test would do: r^2 in units of its variance under H0, robust to
+    heteroscedasticity (White 1980), as asinh; and log r^2 as a size of effect. Maximal over pairs
+    of dimensions.
+
+    Args:
+        x: residuals of the one target, each of mean 0 and variance 1.
+        y: of the other.
+    """
+    n = x.shape[1]
+    r2 = (torch.einsum("mnik,mnjk->mijk", x, y) / n).square()
+    variance = torch.einsum("mnik,mnjk->mijk", x.square(), y.square()) / n
+    t = torch.asinh(n * r2 / variance.clamp(min=0.05))
+    size = torch.log(r2 + 1e-5)
+    return torch.cat([t.amax(dim=(1, 2)), size.amax(dim=(1, 2))], dim=-1)
+
+
 def make_head(config: ModelConfig) -> PaperHead | CrossCovarianceHead:
     """Builds the head that a configuration names."""
     return PaperHead(config) if config.head == "paper" else CrossCovarianceHead(config)

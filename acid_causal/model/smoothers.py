@@ -7,7 +7,7 @@ of rows nor that of Z's columns matters: pivots are chosen by the kernel, not by
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -36,6 +36,10 @@ class Smoother:
     shrink: Float[Tensor, "batch ridges m"]
     leverage: Float[Tensor, "batch ridges n"]
 
+    def to(self, dtype: torch.dtype) -> "Smoother":
+        """Returns it in another precision."""
+        return Smoother(self.u.to(dtype), self.shrink.to(dtype), self.leverage.to(dtype))
+
     def residuals(
         self, v: Float[Tensor, "batch n t"]
     ) -> tuple[Float[Tensor, "batch n t"], Int[Tensor, "batch t"]]:
@@ -52,6 +56,19 @@ class Smoother:
         index = best[:, None, None, :].expand(-1, -1, v.shape[1], -1)
         return loo.gather(1, index)[:, 0], best
 
+    def cross_validation(
+        self, energy: Float[Tensor, "batch 1 t"], coefficients: Float[Tensor, "batch m t"]
+    ) -> Float[Tensor, "batch ridges t"]:
+        """Estimates the mean squared error of prediction at each ridge, up to a constant factor.
+
+        Args:
+            energy: sum of squares of each centred target.
+            coefficients: U^T of the targets.
+        """
+        left = energy - (2 * self.shrink - self.shrink.square()) @ coefficients.square()
+        freedom = 1 - self.leverage.mean(dim=2)
+        return left / freedom.clamp(min=0.02).square()[..., None]
+
     def smooth(
         self, v: Float[Tensor, "batch n t"], ridges: Int[Tensor, "batch t"]
     ) -> Float[Tensor, "batch n t"]:
@@ -60,6 +77,35 @@ class Smoother:
         index = ridges[..., None].expand(-1, -1, self.shrink.shape[-1])
         shrink = self.shrink.gather(1, index).mT  # (batch, m, t)
         return mean + self.u @ (shrink * (self.u.mT @ (v - mean)))
+
+
+def residualise(
+    v: Float[Tensor, "batch n t"], smoothers: Sequence[Smoother]
+) -> Float[Tensor, "batch n t"]:
+    """Takes from each column what Z tells of it, so that its conditional mean is nil.
+
+    Smoothers and ridges are averaged by exp(-n/2 log V), V their generalised cross-validation
+    (Golub, Heath, Wahba 1979): in effect the best one, without a jump where two are equally good.
+    It needs no residuals, so that many columns cost little more than one fit each. Without
+    smoothers only the mean is taken.
+    """
+    v = v - v.mean(dim=1, keepdim=True)
+    if not smoothers:
+        return v
+    coefficients = [smoother.u.mT @ v for smoother in smoothers]
+    with torch.no_grad():
+        energy = v.square().sum(dim=1, keepdim=True)
+        scores = [
+            smoother.cross_validation(energy, c)
+            for smoother, c in zip(smoothers, coefficients, strict=True)
+        ]
+        log_error = torch.cat(scores, dim=1).clamp(min=1e-12).log()
+        weights = torch.softmax(-0.5 * v.shape[1] * log_error, dim=1).mT
+    fit = torch.zeros_like(v)
+    of_each = weights.split(len(RIDGES), dim=2)  # (batch, t, ridges)
+    for smoother, c, weight in zip(smoothers, coefficients, of_each, strict=True):
+        fit = fit + smoother.u @ ((weight @ smoother.shrink).mT * c)
+    return v - fit
 
 
 # Hundreds of small steps: a compiler would unroll them all.
@@ -82,12 +128,15 @@ def fit_smoothers(z: Float[Tensor, "batch n d_z"], rank: int) -> tuple[Smoother,
             -0.5 * distance.sum(-1) / (0.5 * d_z + 0.5)
         )
 
-    linear = _in_eigenbasis(z / math.sqrt(d_z))
-    return (
-        linear,
+    # A basis is made of small differences too: in single precision it would depend on what else is
+    # in the batch.
+    dtype, z = z.dtype, z.double()
+    smoothers = (
+        _in_eigenbasis(z / math.sqrt(d_z)),
         _in_eigenbasis(_pivoted_cholesky(z, additive, rank)),
         _in_eigenbasis(_pivoted_cholesky(z, joint, rank)),
     )
+    return tuple(smoother.to(dtype) for smoother in smoothers)
 
 
 def follows_one(

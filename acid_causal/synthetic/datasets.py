@@ -3,16 +3,17 @@
 from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Float, Int
-from torch import Tensor
+from jaxtyping import Bool, Float, Int
+from torch import Generator, Tensor
 
 from acid_causal.errors import unknown
-from acid_causal.synthetic.draws import seeded
+from acid_causal.synthetic.draws import integer, seeded
 from acid_causal.synthetic.mechanisms import families
 from acid_causal.synthetic.noise import NOISES
-from acid_causal.synthetic.sem import Domain
+from acid_causal.synthetic.sem import Domain, simulate
 from acid_causal.synthetic.six_models import draw_six_models
 from acid_causal.synthetic.stream import Stream, StreamConfig
+from acid_causal.synthetic.structures import Structure, driven, random_dags
 
 # The noise of the benchmark's links relative to their signal: hard enough that a kernel test
 # misses most dependences at n = 100 and d_z = 10 (evaluation.md).
@@ -69,6 +70,7 @@ NULL_STREAMS = {
     "steps": StreamConfig(mechanisms="steps"),
     "gp": StreamConfig(mechanisms="gp"),
     "switching": StreamConfig(mechanisms="switching"),
+    "mixed": StreamConfig(discrete=0.4),
 }
 
 
@@ -76,8 +78,9 @@ def null_datasets(stream: str, count: int, n: int, d_z: int, seed: int) -> Label
     """Draws datasets in which X and Y are independent given Z.
 
     Args:
-        stream: "training" (the stream of `acid-base`), "hard" (strong common causes, little noise),
-            or a family of mechanisms that training never sees: "steps", "gp", "switching".
+        stream: "training" (the stream of `acid-base`, continuous), "hard" (strong common causes,
+            little noise), a family of mechanisms that training never sees ("steps", "gp",
+            "switching"), or "mixed" (training's, two columns in five of 2 to 8 ordered levels).
         count: number of datasets, one question each.
         n: samples of each.
         d_z: size of the conditioning set.
@@ -105,3 +108,101 @@ def null_datasets(stream: str, count: int, n: int, d_z: int, seed: int) -> Label
             parts.append((batch.x[b, i[pick]], batch.x[b, j[pick]], batch.z[b]))
     x, y, z = (torch.stack(part) for part in zip(*parts[:count], strict=True))
     return LabelledDatasets(x, y, z, torch.zeros(count, dtype=torch.long))
+
+
+# ---- questions on random DAGs ----------------------------------------------------
+
+
+def _question_domain(mechanisms: str) -> Domain:
+    # Chosen by what the classical tests make of them alone, see `random_dag_questions`.
+    return Domain(families(mechanisms), NOISES, (0.2, 1.0), (0.4, 1.0), heteroscedastic=0.25)
+
+
+QUESTION_DOMAINS = {
+    **{name: _question_domain(name) for name in ("training", "steps", "gp", "switching")},
+    "linear-gaussian": replace(
+        _question_domain("linear"), noises={"gaussian": NOISES["gaussian"]}, heteroscedastic=0.0
+    ),
+}
+# Datasets that one round simulates for each kind of graph, half of them for each answer.
+_A_ROUND = 16
+
+
+def random_dag_questions(
+    domain: str, count: int, n: int, d_z: int, *, seed: int
+) -> LabelledDatasets:
+    """Draws datasets from random DAGs, each with a question that PC could ask of it.
+
+    Independent given Z: pairs that Z d-separates and that have a common cause in Z; of pairs that
+    nothing joins PC lets go before it conditions. (With an empty Z: all pairs that are
+    d-separated.) Dependent: neighbours, and pairs with a common effect in Z; through longer paths
+    so little is left of a dependence that hardly any test sees it. Half of the graphs are the
+    stream's `random_dags`, half its `driven`, with strong common causes in Z.
+
+    Args:
+        domain: "training" (the mechanisms that `acid-base` is trained on), "steps", "gp" or
+            "switching" (mechanisms that it never sees), or "linear-gaussian".
+        count: number of datasets; the two answers alternate.
+        n: samples of each.
+        d_z: size of the conditioning set.
+        seed: benchmarks and training never share a draw, whatever their seeds.
+
+    Raises:
+        OptionError: no such domain.
+    """
+    if domain not in QUESTION_DOMAINS:
+        raise unknown("domain", domain, QUESTION_DOMAINS)
+    generator = seeded("benchmark", "random dags", domain, n, d_z, seed)
+    labels = torch.arange(count) % 2
+    found: tuple[list[_Question], list[_Question]] = ([], [])
+    while len(found[0]) < (count + 1) // 2 or len(found[1]) < count // 2:
+        for sampler in (random_dags, driven):
+            targets, latents = integer(generator, 4, 8), integer(generator, 0, 4)
+            structure = sampler(_A_ROUND, d_z, targets, latents, generator)
+            values = simulate(structure, n, QUESTION_DOMAINS[domain], generator)
+            _collect(found, structure, values, generator)
+    questions = [found[int(label)][k // 2] for k, label in enumerate(labels)]
+    x, y, z = (torch.stack(part) for part in zip(*questions, strict=True))
+    return LabelledDatasets(x, y, z, labels)
+
+
+_Question = tuple[Tensor, Tensor, Tensor]
+
+
+def _collect(
+    found: tuple[list[_Question], list[_Question]],
+    structure: Structure,
+    values: Float[Tensor, "batch n node"],
+    generator: Generator,
+) -> None:
+    """Adds a question of each dataset, of the two answers in turn, where there is one."""
+    both = _eligible(structure, generator)
+    for b in range(len(values)):
+        i, j = both[b % 2][b].triu(1).nonzero(as_tuple=True)
+        if not len(i):
+            continue
+        pick = int(torch.randint(0, len(i), (), generator=generator))
+        nodes = structure.targets[b]
+        x, y = values[b, :, nodes[i[pick]], None], values[b, :, nodes[j[pick]], None]
+        found[b % 2].append((x, y, values[b][:, structure.cond[b]]))
+
+
+def _eligible(
+    structure: Structure, generator: Generator
+) -> tuple[Bool[Tensor, "batch target target"], Bool[Tensor, "batch target target"]]:
+    """Says which pairs of targets are asked as independent ones, and which as dependent ones."""
+    up = structure.parents.float()  # from a node to its causes
+    given = torch.zeros_like(up[:, :, 0]).scatter(1, structure.cond, 1.0)[:, :, None]
+    common_causes, common_effects = up @ (given * up.mT), up.mT @ (given * up)
+    independent = ~structure.dependent(generator)
+    if structure.cond.shape[1]:
+        independent &= _among_targets(structure, common_causes > 0)
+    return independent, _among_targets(structure, up + up.mT + common_effects > 0)
+
+
+def _among_targets(
+    structure: Structure, pairs: Bool[Tensor, "batch node node"]
+) -> Bool[Tensor, "batch target target"]:
+    at = structure.targets
+    rows = pairs.gather(1, at[:, :, None].expand(-1, -1, pairs.shape[2]))
+    return rows.gather(2, at[:, None, :].expand(-1, at.shape[1], -1))

@@ -27,6 +27,7 @@ class Domain:
             log-uniform.
         strength: bounds of a cause's relative strength among the causes of a node, log-uniform.
         heteroscedastic: chance that a node's noise is scaled by a random function of its causes.
+        discrete: chance that a node takes a few ordered levels only.
     """
 
     mechanisms: dict[str, Mechanism] = field(default_factory=lambda: TRAINING)
@@ -34,6 +35,7 @@ class Domain:
     noise_ratio: tuple[float, float] = (0.1, 3.0)
     strength: tuple[float, float] = (0.15, 1.0)
     heteroscedastic: float = 0.25
+    discrete: float = 0.0
 
 
 def simulate(
@@ -71,7 +73,7 @@ def equation(
         generator: source of randomness.
 
     Returns:
-        The sum of the functions and the noise, of variance about 1.
+        The sum of the functions and the noise, perhaps cut into levels; of variance about 1.
     """
     batch = len(links[0][0])
     device = generator.device
@@ -90,7 +92,8 @@ def equation(
             noise = noise * _scale(causes, strength, domain.heteroscedastic, generator)
     root = ~torch.cat([present for _, present in links], dim=1).any(-1, keepdim=True)
     effect = (_standardise(signal) + ratio * noise) / (1 + ratio * ratio).sqrt()
-    return torch.where(root, noise, effect)
+    values = torch.where(root, noise, effect)
+    return _cut(values, domain.discrete, generator) if domain.discrete else values
 
 
 def _shared_out(
@@ -112,6 +115,24 @@ def _scale(causes: Tensor, strength: Tensor, chance: float, generator: Generator
     depth = (0.3 + 0.7 * rand(generator, batch, 1)) * coin(generator, chance, batch, 1)
     scale = torch.exp(depth * log_scale.clamp(-3, 3))
     return scale / scale.square().mean(-1, keepdim=True).sqrt()
+
+
+def _cut(
+    values: Float[Tensor, "batch n"], chance: float, generator: Generator
+) -> Float[Tensor, "batch n"]:
+    """Cuts some datasets' values into 2 to 8 levels, rare ones among them.
+
+    Causes of later equations are the levels themselves: whoever conditions on them knows all that
+    the equations know, and labels stay right.
+    """
+    batch = len(values)
+    cuts = torch.floor(1 + 7 * rand(generator, batch, 1))  # 1 to 7
+    at = 0.05 + 0.9 * rand(generator, batch, 7)
+    # Cuts that are not wanted lie above all values.
+    at = torch.where(torch.arange(7, device=values.device) < cuts, at, torch.inf)
+    rank = values.argsort(dim=1).argsort(dim=1) / values.shape[1]
+    levels = (rank[..., None] >= at[:, None, :]).sum(-1).to(values.dtype)
+    return torch.where(coin(generator, chance, batch, 1) > 0, _standardise(levels), values)
 
 
 def _standardise(signal: Float[Tensor, "batch n"]) -> Float[Tensor, "batch n"]:

@@ -32,6 +32,7 @@ class StreamConfig:
         noise_ratio: see `Domain`.
         strength: see `Domain`.
         heteroscedastic: see `Domain`.
+        discrete: see `Domain`.
         max_batch: most datasets in a batch.
     """
 
@@ -46,6 +47,7 @@ class StreamConfig:
     noise_ratio: tuple[float, float] = (0.1, 3.0)
     strength: tuple[float, float] = (0.15, 1.0)
     heteroscedastic: float = 0.25
+    discrete: float = 0.0
     max_batch: int = 64
 
     def __post_init__(self) -> None:
@@ -57,7 +59,7 @@ class StreamConfig:
         _require_bounds("targets", self.targets, low=2)
         _require_bounds("noise_ratio", self.noise_ratio)
         _require_bounds("strength", self.strength)
-        for name in ("six_models", "driven", "wide", "heteroscedastic"):
+        for name in ("six_models", "driven", "wide", "heteroscedastic", "discrete"):
             share = getattr(self, name)
             require(0 <= share <= 1, name, share, "a share between 0 and 1")
         shares = self.six_models + self.driven
@@ -107,6 +109,7 @@ class Stream:
             noise_ratio=config.noise_ratio,
             strength=config.strength,
             heteroscedastic=config.heteroscedastic,
+            discrete=config.discrete,
         )
 
     def __getitem__(self, number: int) -> Batch:

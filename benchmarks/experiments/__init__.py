@@ -1,11 +1,30 @@
 """The experiments, by name; a module is one of them, or a family that differs in settings."""
 
 from benchmarks.experiments.calibration import CALIBRATION
+from benchmarks.experiments.finetuning import FINETUNING
+from benchmarks.experiments.graphs import GRAPHS
+from benchmarks.experiments.nonlinearity import NONLINEARITY
+from benchmarks.experiments.random_dags import RANDOM_DAGS
+from benchmarks.experiments.sachs_ci import SACHS_CI
 from benchmarks.experiments.sachs_graph import SACHS_GRAPH
 from benchmarks.experiments.six_models import DIMENSIONALITY, SAMPLE_SIZE
+from benchmarks.experiments.speed import SPEED
+from benchmarks.experiments.training_curve import TRAINING
 from benchmarks.jobs import Experiment
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
-    for experiment in (SACHS_GRAPH, SAMPLE_SIZE, DIMENSIONALITY, CALIBRATION)
+    for experiment in (
+        SACHS_GRAPH,
+        SACHS_CI,
+        SAMPLE_SIZE,
+        DIMENSIONALITY,
+        NONLINEARITY,
+        TRAINING,
+        RANDOM_DAGS,
+        CALIBRATION,
+        FINETUNING,
+        GRAPHS,
+        SPEED,
+    )
 }

@@ -6,7 +6,7 @@ each, and intervals are over folds. All methods of a setting get the same datase
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -34,7 +34,7 @@ DATASETS, QUICK_DATASETS = 40, 20  # in a fold
 # Seeds of training streams are small numbers; the tests' are far from them.
 FIRST_SEED = 7_000_000
 
-METHODS = ("acid", "kcit", "rcit", "fisherz", "fastkci")
+METHODS = ("acid", "kcit", "rcit", "fisherz", "fastkci", "scit", "scit-two-sided", "lcit", "gcm")
 QUICK_METHODS = ("acid", "kcit", "rcit", "fisherz")
 
 
@@ -45,7 +45,22 @@ def make_jobs(
     methods: Sequence[str],
     quick: bool,
 ) -> list[Job]:
-    """Lists one job for each (setting, fold, method that is asked there)."""
+    """Lists the jobs of a range of settings."""
+    settings = reduced if quick else full
+    return fold_jobs(name, [(n, d_z, MECHANISM) for n, d_z in settings], methods, quick)
+
+
+def fold_jobs(
+    name: str, settings: Iterable[tuple[int, int, str]], methods: Sequence[str], quick: bool
+) -> list[Job]:
+    """Lists one job for each (setting, fold, method that is asked there).
+
+    Args:
+        name: Of the experiment.
+        settings: n, d_z and the family of the links.
+        methods: Names of methods.
+        quick: Whether folds are small.
+    """
     datasets = QUICK_DATASETS if quick else DATASETS
     return [
         Job(
@@ -54,13 +69,13 @@ def make_jobs(
             (
                 ("n", n),
                 ("d_z", d_z),
-                ("mechanism", MECHANISM),
+                ("mechanism", mechanism),
                 ("datasets", datasets),
                 ("fold", fold),
             ),
             FIRST_SEED + fold,
         )
-        for n, d_z in (reduced if quick else full)
+        for n, d_z, mechanism in settings
         for fold in range(FOLDS)
         for method in methods
         if get_method(method).reaches(n, d_z)
@@ -69,13 +84,22 @@ def make_jobs(
 
 def run(job: Job) -> Results:
     """Asks a method about the datasets of one fold."""
-    method = get_method(job.method)
     questions, labels = datasets_of(job)
-    method.pvalues(questions[:1])  # imports and weights are not timed
+    pvalues, seconds = ask(job.method, questions)
+    return {**metrics_of(pvalues, labels), "seconds_per_test": seconds}
+
+
+def ask(method: str, questions: Sequence[Question]) -> tuple[NDArray[np.float64], float]:
+    """Asks a method.
+
+    Returns:
+        The p-values, of shape (questions,), and the seconds of one question.
+    """
+    pvalues_of = get_method(method).pvalues
+    pvalues_of(questions[:1])  # imports and weights are not timed
     start = time.perf_counter()
-    pvalues = method.pvalues(questions)
-    seconds = (time.perf_counter() - start) / len(questions)
-    return {**metrics_of(np.asarray(pvalues), labels), "seconds_per_test": seconds}
+    pvalues = np.asarray(pvalues_of(questions))
+    return pvalues, (time.perf_counter() - start) / len(questions)
 
 
 def datasets_of(job: Job) -> tuple[list[Question], NDArray[np.int64]]:
@@ -115,29 +139,38 @@ def report(axis: str, title: str, rows: pd.DataFrame, picture: Path) -> str:
         )
         for row in summary.to_dict("records")
     ]
-    said = {name: get_method(name).note for name in summary["method"].unique()}
-    notes = [f"{name}: {note}" for name, note in said.items() if note]
     count = int(rows["datasets"].iloc[0])
     caption = (
         f"{title}: mean and 95 % interval over {FOLDS} folds of {count} datasets; level .05; "
         "F1 with dependence, then independence, as the positive class."
     )
-    return "\n".join([caption, "", aligned(header, cells), *notes])
+    return "\n".join([caption, "", aligned(header, cells), *notes_on(summary["method"])])
 
 
-def summarise(rows: pd.DataFrame, axis: str) -> pd.DataFrame:
+def notes_on(methods: Iterable[str]) -> list[str]:
+    """Returns what a reader of the methods' figures should know."""
+    said = {name: get_method(name).note for name in dict.fromkeys(methods)}
+    return [f"{name}: {note}" for name, note in said.items() if note]
+
+
+def summarise(rows: pd.DataFrame, *axes: str) -> pd.DataFrame:
     """Averages over folds; a setting of which a fold failed is left out.
 
+    Args:
+        rows: One row for each fold.
+        axes: Columns that tell settings apart.
+
     Returns:
-        One row for each (axis, method) with the mean of each metric and, in `METRIC_half`, the half
+        One row for each (axes, method) with the mean of each metric and, in `METRIC_half`, the half
         width of its interval.
     """
     summary = []
-    for (value, method), folds in rows.groupby([axis, "method"], sort=False):
+    key = [*axes, "method"]
+    for names, folds in rows.groupby(key, sort=False):
         if len(folds) < FOLDS:
             continue
-        assert len(folds) == FOLDS, (value, method, len(folds))
-        row: dict[str, object] = {axis: value, "method": method}
+        assert len(folds) == FOLDS, (names, len(folds))
+        row: dict[str, object] = dict(zip(key, names, strict=True))
         for name in METRICS:
             row[name], row[f"{name}_half"] = fold_interval(folds[name].to_numpy(dtype=float))
         row["seconds_per_test"] = folds["seconds_per_test"].mean()

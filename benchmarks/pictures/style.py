@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 # Okabe and Ito's palette, told apart with any common colour blindness.
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
+OLIVE = "#8C8200"  # Okabe and Ito's yellow, dark enough for a line on white
 GREY = "#8A8A8A"
 INK = "#222222"
 
@@ -52,6 +53,10 @@ _STYLES = {
     "rcit": MethodStyle("RCIT", GREEN, (0, (6, 1.5, 1, 1.5)), "^"),
     "fisherz": MethodStyle("Fisher-z", INK, (0, (1, 1.2)), "D"),
     "fastkci": MethodStyle("FastKCI", PURPLE, (0, (3, 1, 1, 1, 1, 1)), "v"),
+    "scit": MethodStyle("SCIT", SKY, (0, (4, 1, 1, 1)), "<"),
+    "scit-two-sided": MethodStyle("SCIT, two-sided", SKY, (0, (1, 1)), ">"),
+    "lcit": MethodStyle("LCIT", ORANGE, (0, (2, 1)), "X"),
+    "gcm": MethodStyle("GCM", OLIVE, (0, (8, 1.5, 2, 1.5)), "p"),
 }
 
 

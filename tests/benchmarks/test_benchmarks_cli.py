@@ -1,3 +1,4 @@
+import dataclasses
 import os
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from typer.testing import CliRunner
 
 from benchmarks import __main__ as command
 from benchmarks.experiments import EXPERIMENTS
-from benchmarks.jobs import Experiment
+from benchmarks.jobs import Experiment, Job
 from benchmarks.tables import aligned
 
 
@@ -56,6 +57,51 @@ def test_module_runs_with_a_fixed_hash_seed(tmp_path: Path) -> None:
     )
     assert "FCI" in done.stdout
     assert (tmp_path / "sachs-graph.png").exists()
+
+
+def test_all_goes_on_after_a_failure(
+    toy: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def breaks(rows: object, picture: object) -> str:
+        raise ZeroDivisionError("a report that cannot be made")
+
+    def only_good(methods: object, quick: bool) -> list[Job]:
+        return toy.jobs(methods, quick)[:1]  # type: ignore[arg-type]
+
+    broken = dataclasses.replace(toy, name="broken", jobs=only_good, report=breaks)
+    good = dataclasses.replace(toy, name="good", jobs=only_good)
+    other = dataclasses.replace(toy, name="other", methods=("rcit",))
+    every = {experiment.name: experiment for experiment in (broken, toy, good, other)}
+    monkeypatch.setattr(command, "EXPERIMENTS", every)
+
+    arguments = ["all", "--out", str(tmp_path), "--methods", "fisherz"]
+    result = CliRunner().invoke(command.app, arguments)
+    assert result.exit_code == 1
+    summary = {line.split()[0]: line for line in result.stdout.splitlines()[-4:]}
+    assert "ZeroDivisionError: a report that cannot be made" in summary["broken"]
+    assert "2 jobs failed" in summary["toy"]
+    assert " ok " in summary["good"]
+    assert "has none of these methods" in summary["other"]
+    assert (tmp_path / "good.csv").exists()
+    assert not (tmp_path / "other.csv").exists()
+
+    monkeypatch.setattr(command, "EXPERIMENTS", {"good": good})
+    assert CliRunner().invoke(command.app, arguments[:3]).exit_code == 0
+
+
+def test_all_refuses_a_method_that_no_experiment_has(with_toy: None) -> None:
+    result = CliRunner().invoke(command.app, ["all", "--methods", "fisher-z"])
+    assert result.exit_code == 2
+    assert "Did you mean 'fisherz'" in " ".join(result.output.replace("│", " ").split())
+
+
+def test_jobs_that_cannot_run_here_are_left_out(
+    toy: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = dataclasses.replace(toy, runs_here=lambda job: job["outcome"] == "good")
+    monkeypatch.setattr(command, "EXPERIMENTS", {"toy": here})
+    assert command.run_experiment("toy", out=tmp_path) == 0
+    assert len((tmp_path / "toy.csv").read_text().splitlines()) == 2
 
 
 def test_aligned_table() -> None:

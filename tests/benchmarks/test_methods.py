@@ -5,11 +5,12 @@ import pytest
 
 from acid_causal import ci_test
 from acid_causal.checkpoint import TrainedModel
-from acid_causal.errors import OptionError
+from acid_causal.errors import InputError, OptionError
 from benchmarks.methods import Question, get_method, pick, weights_sha256
 from benchmarks.runner import seed_everything
 
-CLASSICAL = ["kcit", "rcit", "fisherz", "fastkci"]
+SINGLE_COLUMNS = ["fisherz", "scit", "scit-two-sided", "lcit", "gcm"]
+CLASSICAL = ["kcit", "rcit", "fastkci", *SINGLE_COLUMNS]
 
 
 def question(*, dependent: bool, d_z: int, n: int = 150) -> Question:
@@ -46,8 +47,33 @@ def test_kernel_tests_take_several_columns() -> None:
     x, _, z = question(dependent=False, d_z=2)
     y = np.hstack([x[::-1], x**2])
     assert get_method("kcit").pvalues([(x, y, z)])[0] < 0.01
-    with pytest.raises(ValueError, match="one column each, got 1 and 2"):
-        get_method("fisherz").pvalues([(x, y, z)])
+
+
+@pytest.mark.parametrize("name", SINGLE_COLUMNS)
+def test_other_tests_refuse_several_columns(name: str) -> None:
+    x, y, z = question(dependent=False, d_z=2)
+    with pytest.raises(InputError, match="one column each, got 1 and 2"):
+        get_method(name).pvalues([(x, np.hstack([x, y]), z)])
+
+
+@pytest.mark.parametrize("name", ["scit", "scit-two-sided", "lcit", "gcm"])
+def test_what_holds_no_information_is_an_error(name: str) -> None:
+    x, y, z = question(dependent=False, d_z=2)
+    with pytest.raises(InputError, match="does not vary"):
+        get_method(name).pvalues([(np.ones_like(x), y, z)])
+
+
+@pytest.mark.parametrize("name", ["scit", "scit-two-sided", "lcit", "gcm"])
+@pytest.mark.parametrize("n", range(4, 21, 4))
+def test_few_rows_give_an_answer_or_an_error(name: str, n: int) -> None:
+    seed_everything(n)
+    asked = question(dependent=False, d_z=10, n=n)
+    try:
+        (pvalue,) = get_method(name).pvalues([asked])
+    except ValueError:
+        assert not get_method(name).reaches(n, 10)
+    else:
+        assert 0 <= pvalue <= 1
 
 
 def test_nan_is_an_error() -> None:
@@ -60,7 +86,11 @@ def test_limits_are_declared() -> None:
     fisherz = get_method("fisherz")
     assert not fisherz.reaches(13, 10)
     assert fisherz.reaches(14, 10)
+    assert not get_method("scit").reaches(13, 10)
+    assert not get_method("gcm").reaches(10, 10)
+    assert get_method("lcit").reaches(5, 10)
     assert all(get_method(name).note for name in CLASSICAL)
+    assert "one-sided" in get_method("scit").note
     assert get_method("acid").reaches(5, 100)
 
 
@@ -68,8 +98,8 @@ def test_names() -> None:
     assert pick(["acid:tiny", "rcit", "rcit"], ("acid", "rcit")) == ["acid:tiny", "rcit"]
     with pytest.raises(OptionError, match="Did you mean 'fisherz'"):
         pick(["fisher"], ("acid", "fisherz"))
-    with pytest.raises(OptionError, match="unknown method 'lcit'"):
-        get_method("lcit")
+    with pytest.raises(OptionError, match=r"unknown method 'lcitt'.* mean 'lcit'"):
+        get_method("lcitt")
     assert weights_sha256("rcit") == ""
     assert weights_sha256("acid:no-such-model") == ""
 

@@ -1,8 +1,14 @@
 """README's numbers are the committed results', byte for byte."""
 
+import dataclasses
+
 import pytest
 
-from benchmarks.readme import DOCUMENTS, fill
+from acid_causal.errors import InputError, OptionError
+from benchmarks import claims, committed, readme
+from benchmarks.readme import DOCUMENTS, block, fill
+from benchmarks.runner import run_jobs
+from benchmarks.store import Store
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
@@ -13,3 +19,30 @@ def test_tables_are_those_of_the_committed_results(document, tmp_path):
 
 def test_readme_has_tables():
     assert DOCUMENTS[0].read_text(encoding="utf-8").count("<!-- results: ") >= 2
+
+
+def test_claims_have_a_block(tmp_path):
+    filled = fill("before\n<!-- results: claims -->\na stale table\n<!-- end -->\nafter", tmp_path)
+    assert filled.startswith("before\n<!-- results: claims -->\n```text\nexperiment")
+    assert filled.endswith("```\n<!-- end -->\nafter")
+    assert all(claim.says in filled for claim in claims.CLAIMS)
+    assert "stale" not in filled
+
+
+def test_unknown_blocks_are_told(tmp_path):
+    with pytest.raises(OptionError, match=r"unknown block of results 'claim'.*'claims'"):
+        block("claim", tmp_path)
+
+
+def test_no_table_without_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr(committed, "RESULTS", tmp_path)
+    with pytest.raises(InputError, match=r"graphs\.csv has no rows; python -m benchmarks graphs"):
+        block("graphs", tmp_path)
+
+
+def test_a_table_says_which_units_were_not_run(toy, tmp_path, monkeypatch):
+    monkeypatch.setattr(committed, "RESULTS", tmp_path)
+    experiment = dataclasses.replace(toy, unit="outcome")
+    run_jobs(toy, toy.jobs((), False)[:1], Store(tmp_path / "toy.csv", toy))
+    text = readme.table(experiment, tmp_path)
+    assert text == "1 good rows\nNot run yet: blank, nan, raises."

@@ -1,13 +1,15 @@
 """Jobs to rows to CSV: failures, resuming, kills."""
 
 import dataclasses
+import errno
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from acid_causal.errors import InputError
-from benchmarks import provenance, runner, store
+from benchmarks import provenance, runner
 from benchmarks.jobs import Experiment, Job, Results
 from benchmarks.runner import attempt, run_jobs
 from benchmarks.store import Store, frame
@@ -77,8 +79,25 @@ def test_a_kill_while_writing_loses_nothing(
     def killed(source: Path, target: Path) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(store.os, "replace", killed)
+    monkeypatch.setattr(os, "replace", killed)
     with pytest.raises(KeyboardInterrupt):
+        run_jobs(toy, jobs, Store(csv, toy))
+    assert csv.read_bytes() == before
+    assert list(csv.parent.iterdir()) == [csv]
+
+
+def test_a_full_disk_is_told_and_loses_nothing(
+    toy: Experiment, csv: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = toy.jobs((), False)
+    run_jobs(toy, jobs[:1], Store(csv, toy))
+    before = csv.read_bytes()
+
+    def full(source: Path, target: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(InputError, match=r"toy\.csv cannot be written \(No space left"):
         run_jobs(toy, jobs, Store(csv, toy))
     assert csv.read_bytes() == before
 

@@ -47,3 +47,30 @@ def test_acid_counts_for_itself(
     found = search(algorithm, f"acid:{path}", table[:200, :5])
     assert found.tests_computed >= 10
     assert found.tests_asked >= 10
+
+
+def test_questions_are_those_asked(table: np.ndarray) -> None:
+    found = search("pc", "fisherz", table[:, :4])
+    assert len(set(found.questions)) == found.tests_computed
+    assert found.questions[:6] == tuple((i, j, ()) for i in range(4) for j in range(i + 1, 4))
+    assert all(i < j and list(cond) == sorted(cond) for i, j, cond in found.questions)
+
+
+def test_options_reach_the_test(
+    table: np.ndarray, tiny_model: TrainedModel, tmp_path: Path
+) -> None:
+    tiny_model.save(tmp_path / "tiny.safetensors")
+    method = f"acid:{tmp_path / 'tiny.safetensors'}"
+    options = {"cache_path": str(tmp_path / "pvalues.json"), "prefetch": False}
+    cold = search("pc", method, table[:100, :5], options=options)
+    assert cold.tests_computed == len(cold.questions)
+    warm = search("pc", method, table[:100, :5], options=options)
+    assert warm.tests_computed == 0
+    assert warm.questions == cold.questions
+    np.testing.assert_array_equal(warm.endpoints, cold.endpoints)
+
+
+def test_kcit_is_causal_learns_kci(table: np.ndarray) -> None:
+    one, other = (search("pc", name, table[:60, :3]) for name in ("kcit", "kci"))
+    np.testing.assert_array_equal(one.endpoints, other.endpoints)
+    assert one.questions == other.questions

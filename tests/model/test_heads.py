@@ -6,7 +6,7 @@ from scipy.special import erf
 
 from acid_causal.model.attention import MHAttn
 from acid_causal.model.config import ModelConfig
-from acid_causal.model.heads import CrossCovarianceHead, PaperHead
+from acid_causal.model.heads import CrossCovarianceHead, PaperHead, residual_correlations
 
 N, D_X, D_Y, HEADS, WIDTH = 30, 2, 3, 2, 4
 
@@ -90,3 +90,16 @@ def test_attention_is_the_papers_formula():
     hidden = 0.5 * hidden * (1 + erf(hidden / np.sqrt(2)))
     expected = query + hidden @ weights["ffn.2.weight"].T + weights["ffn.2.bias"]
     np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_residual_correlations():
+    generator = np.random.default_rng(3)
+    x, y = generator.normal(size=(N, D_X, 3)), generator.normal(size=(N, D_Y, 3))
+    y[:, 2, 1] += x[:, 0, 1]
+    x, y = ((v - v.mean(0)) / v.std(0) for v in (x, y))
+    got = residual_correlations(torch.from_numpy(x)[None], torch.from_numpy(y)[None])[0].numpy()
+    r2 = np.einsum("nik,njk->ijk", x, y) ** 2 / N**2
+    # The robust t statistic of a regression without a constant (White 1980).
+    t = N * r2 / np.einsum("nik,njk->ijk", x**2, y**2) * N
+    expected = [np.arcsinh(t).max((0, 1)), np.log(r2 + 1e-5).max((0, 1))]
+    np.testing.assert_allclose(got, np.concatenate(expected), rtol=1e-6)

@@ -1,9 +1,12 @@
 """The network: cached equals uncached, and the symmetries that a test must have."""
 
+import numpy as np
 import pytest
 import torch
 
 from acid_causal.model import ACIDModel, ModelConfig
+from acid_causal.model.acid import _even_scale
+from acid_causal.model.smoothers import fit_smoothers
 
 SMALL = {"e": 16, "layers": 2, "attention_heads": 2, "head_count": 4, "smoother_rank": 24}
 FAST = ModelConfig(**SMALL)
@@ -151,3 +154,15 @@ def test_dropout_acts_in_training_only():
         assert torch.equal(model(x, y, z), model(x, y, z))
         model.train()
         assert not torch.equal(model(x, y, z), model(x, y, z))
+
+
+def test_residuals_on_an_even_scale_lose_what_z_says_of_their_spread():
+    generator = torch.Generator().manual_seed(11)
+    z = torch.randn(1, 600, 1, generator=generator)
+    noise = torch.randn(1, 600, 1, generator=generator)
+    smoothers = fit_smoothers(z, 64)
+    even = _even_scale(noise * torch.exp(0.5 * z), smoothers)
+    correlation = np.corrcoef(z[0, :, 0], even[0, :, 0].abs())[0, 1]
+    before = np.corrcoef(z[0, :, 0], (noise * torch.exp(0.5 * z))[0, :, 0].abs())[0, 1]
+    assert before > 0.35
+    assert abs(correlation) < before / 3

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
@@ -89,3 +90,28 @@ def test_unknown_names_are_refused():
         null_datasets("switch", 2, 50, 1, seed=0)
     with pytest.raises(OptionError, match="mlp16"):
         Stream(replace(StreamConfig(), mechanisms="mlp_16"), 0)
+
+
+def test_discrete_nodes_have_few_levels_and_labels_stay_right():
+    config = StreamConfig(discrete=1.0, six_models=0.0, driven=1.0, mechanisms="linear")
+    batch = Stream(config, 0).draw(seeded("discrete", 1), n=400, d_z=2)
+    levels = [len(column.unique()) for column in batch.x[..., 0].flatten(0, 1)]
+    assert max(levels) <= 8
+    assert min(levels) == 2
+    assert batch.x.isfinite().all()
+    # Independent targets stay independent given the levels of their common causes: within each
+    # pattern of Z's levels correlations average to nothing.
+    i, j = torch.triu_indices(batch.x.shape[1], batch.x.shape[1], 1)
+    correlations = []
+    for b in range(len(batch.x)):
+        _, pattern = batch.z[b].unique(dim=0, return_inverse=True)
+        means = torch.stack([batch.x[b][:, pattern == k].mean(1)[:, 0] for k in pattern], dim=1)
+        residual = batch.x[b, :, :, 0] - means
+        for p, q in zip(i.tolist(), j.tolist(), strict=True):
+            if not batch.dependent[b, p, q]:
+                pair = residual[[p, q]]
+                if (pair.std(dim=1) > 0.1).all():
+                    correlations.append(float(torch.corrcoef(pair)[0, 1]))
+    assert len(correlations) > 30
+    assert abs(np.mean(correlations)) < 4 * np.std(correlations) / np.sqrt(len(correlations))
+    assert np.std(correlations) < 0.08

@@ -1,0 +1,145 @@
+"""From batches of questions to their answers: encode, compare, and ask the null."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import NDArray
+
+from acid_causal.batching import Task, by_width
+from acid_causal.checkpoint import TrainedModel
+from acid_causal.encodings import Encodings, Pair, concatenate
+from acid_causal.errors import ModelError
+from acid_causal.inputs import Columns
+from acid_causal.limits import Limits
+from acid_causal.model import ACIDModel, TargetEncoding
+from acid_causal.notices import Notices
+from acid_causal.null import FITTED, Facts
+from acid_causal.permutation import PermutationNull
+from acid_causal.result import CITestResult
+from acid_causal.rows import Rows
+
+
+class Answering:
+    """Answers questions whose columns vary.
+
+    Args:
+        model: gives the fitted nulls.
+        network: its network, on the device of the rows.
+        null: where p-values come from, one of `acid_causal.null.NULLS`.
+        permutations: draws of the permutation null.
+        cache_bytes: bound on the encodings kept.
+        batch_entries: scalars of data encoded at once.
+        names: writes a question with the names of its columns.
+        notices: what has been warned of.
+    """
+
+    def __init__(
+        self,
+        model: TrainedModel,
+        network: ACIDModel,
+        *,
+        null: str,
+        permutations: int,
+        cache_bytes: int,
+        batch_entries: int,
+        names: Callable[[Task], str],
+        notices: Notices,
+    ) -> None:
+        self._model, self._network, self._null = model, network, null
+        self._batch_entries = batch_entries
+        self._names, self._notices = names, notices
+        self.encodings = Encodings(network, cache_bytes, batch_entries)
+        self._limits = Limits(model, null, names, notices)
+        self._permutation = PermutationNull(network, permutations, batch_entries)
+
+    def answer(self, tasks: list[Task], rows: Rows) -> dict[int, CITestResult]:
+        """Answers questions that share their rows and the size of their conditioning set.
+
+        Returns:
+            The results by the numbers of the questions.
+        """
+        wanted = [(task.cond, part) for task in tasks for part in (task.x, task.y)]
+        encoded = self.encodings.encode(wanted, rows)
+        results, clear, reduced = {}, [], []
+        for task in tasks:
+            x, y = (_undetermined(part, encoded[task.cond, part]) for part in (task.x, task.y))
+            if (x, y) == (task.x, task.y):
+                clear.append(task)
+                continue
+            self._notices.warn(
+                "deterministic",
+                f"a deterministic relation in {self._names(task)}: where the conditioning set "
+                "determines a tested variable nothing is left to depend on, p = 1",
+            )
+            if x and y:
+                reduced.append(replace(task, x=x, y=y))
+            else:
+                results[task.number] = CITestResult.independent(rows.n)
+        for batch in by_width(clear, rows.n, self._batch_entries):
+            results.update(self._compare(batch, encoded, rows))
+        if reduced:
+            results.update(self.answer(reduced, rows))
+        return results
+
+    def _compare(
+        self, tasks: list[Task], encoded: Mapping[Pair, TargetEncoding], rows: Rows
+    ) -> Iterator[tuple[int, CITestResult]]:
+        """Answers questions of equal widths whose variables are encoded."""
+        x = concatenate([encoded[task.cond, task.x] for task in tasks])
+        y = concatenate([encoded[task.cond, task.y] for task in tasks])
+        distances = self._limits.distances(x, y)
+        unlike = self._limits.check(tasks, distances, rows)
+        statistic = self._network.score(x, y).double().cpu().numpy()
+        p, log_p = self._pvalues(tasks, x, y, statistic, rows)
+        for k, task in enumerate(tasks):
+            value, log_pvalue = float(statistic[k]), float(log_p[k])
+            if not (math.isfinite(value) and log_pvalue <= 0):
+                raise ModelError(
+                    f"{self._model.name} gave the statistic {value} and the log p-value "
+                    f"{log_pvalue} for {self._names(task)}: its weights or its null are damaged"
+                )
+            yield (
+                task.number,
+                CITestResult(
+                    statistic=value,
+                    pvalue=float(p[k]),
+                    log_pvalue=log_pvalue,
+                    probability=1 / (1 + math.exp(-max(min(value, 500.0), -500.0))),
+                    n=rows.n,
+                    unlike_training=unlike[k],
+                    distance=None if distances is None else float(distances[k]),
+                ),
+            )
+
+    def _pvalues(
+        self,
+        tasks: list[Task],
+        x: TargetEncoding,
+        y: TargetEncoding,
+        statistic: Float[NDArray[np.float64], " m"],
+        rows: Rows,
+    ) -> tuple[Float[NDArray[np.float64], " m"], Float[NDArray[np.float64], " m"]]:
+        """Asks the null for p-values and their logarithms."""
+        if self._null not in FITTED:
+            # Not by way of the logarithm: 1 of 20 must not come out a little above .05.
+            p = self._permutation.pvalues(tasks, x, y, statistic, rows)
+            return p, np.log(p)
+        ones = np.ones(len(tasks))
+        facts = Facts(
+            n=rows.n * ones,
+            d_z=len(tasks[0].cond) * ones,
+            explained_x=x.explained.amax(dim=1).double().cpu().numpy(),
+            explained_y=y.explained.amax(dim=1).double().cpu().numpy(),
+            pairs=len(tasks[0].x) * len(tasks[0].y) * ones,
+        )
+        log_p = self._model.null.logsf(statistic, facts, self._null)
+        return np.exp(log_p), log_p
+
+
+def _undetermined(columns: Columns, encoding: TargetEncoding) -> Columns:
+    """Returns the components that are not functions of the conditioning set."""
+    determined = encoding.determined[0].tolist()
+    return tuple(k for k, known in zip(columns, determined, strict=True) if not known)

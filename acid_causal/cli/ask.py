@@ -1,0 +1,96 @@
+"""`acid-causal test`: one question about the columns of a table."""
+
+import math
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from acid_causal.cli.options import (
+    Alpha,
+    Decimal,
+    Device,
+    Json,
+    Missing,
+    Model,
+    Null,
+    Permutations,
+    Separator,
+    Table,
+)
+from acid_causal.cli.output import print_json, warnings_as_lines
+from acid_causal.cli.tables import known_names
+from acid_causal.errors import InputError, unknown
+
+
+def ask(
+    data: Table,
+    x: Annotated[str, typer.Argument(metavar="X", help="A column's name.")],
+    y: Annotated[str, typer.Argument(metavar="Y", help="Another column's name.")],
+    given: Annotated[
+        list[str] | None,
+        typer.Option(metavar="A,B", help="Columns of the conditioning set; repeatable."),
+    ] = None,
+    model: Model = "acid-base",
+    null: Null = "conditional",
+    permutations: Permutations = 199,
+    missing: Missing = "raise",
+    alpha: Alpha = 0.05,
+    separator: Separator = None,
+    decimal: Decimal = ".",
+    device: Device = "auto",
+    as_json: Json = False,
+) -> None:
+    """Test whether X and Y are independent given other columns of a table.
+
+    \b
+    Examples:
+      acid-causal test data.csv smoking cancer
+      acid-causal test data.csv smoking cancer --given age,sex
+      acid-causal test data.csv smoking cancer --given age --json
+    """  # noqa: D301
+    from acid_causal.table_file import read_table_file
+    from acid_causal.tester import Tester
+
+    frame = read_table_file(data, separator=separator, decimal=decimal)
+    cond = _read_columns(x, y, given or [], list(frame.columns))
+    with warnings_as_lines():
+        # Only the columns of the question, so that the others may hold anything.
+        asked = frame[[x, y, *cond]]
+        tester = Tester(
+            asked, model=model, device=device, null=null, permutations=permutations,
+            missing=missing,
+        )  # fmt: skip
+        answer = tester.test(0, 1, range(2, 2 + len(cond)))
+    dependent = answer.pvalue <= alpha
+    if as_json:
+        # JSON knows no infinity, which is the statistic of a constant column.
+        finite = answer.statistic if math.isfinite(answer.statistic) else None
+        print_json({
+            "x": x, "y": y, "given": cond, "pvalue": answer.pvalue, "log_pvalue": answer.log_pvalue,
+            "statistic": finite, "probability": answer.probability, "n": answer.n, "alpha": alpha,
+            "dependent": dependent, "model": tester.model.name, "null": null,
+            "unlike_training": list(answer.unlike_training),
+        })  # fmt: skip
+        return
+    verdict = "is rejected" if dependent else "is not rejected"
+    question = f"{x} and {y}" + (f" given {', '.join(cond)}" if cond else "")
+    typer.echo(f"independence of {question} {verdict} at alpha = {alpha:g}")
+    typer.echo(f"p-value      {answer.pvalue:.4g}")
+    typer.echo(f"statistic    {answer.statistic:.4g}")
+    typer.echo(f"probability  {answer.probability:.4g} of dependence")
+    typer.echo(f"n            {answer.n}")
+
+
+def _read_columns(x: str, y: str, given: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """Splits the names of the conditioning set, and checks that all names make a question."""
+    for name in (x, y):
+        if name not in columns:
+            raise unknown("column", name, columns)
+    cond = known_names(given, columns)
+    if x == y:
+        raise InputError(f"the column {x!r} cannot be tested against itself")
+    for name in (x, y):
+        if name in cond:
+            raise InputError(f"the column {name!r} is tested and conditioned on at once")
+    return cond

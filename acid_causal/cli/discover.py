@@ -1,0 +1,251 @@
+"""`acid-causal discover`: from a table to its causal graph, as files and as a report."""
+
+import hashlib
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from acid_causal.cli.options import (
+    CONFIDENCE,
+    KNOWN,
+    METHOD,
+    RESULTS,
+    Alpha,
+    Decimal,
+    Device,
+    Drop,
+    Json,
+    Keep,
+    Missing,
+    Model,
+    Null,
+    Permutations,
+    Separator,
+    Table,
+    Threads,
+    set_threads,
+)
+from acid_causal.cli.output import print_json, warnings_as_lines
+from acid_causal.cli.tables import choose_columns, known_names
+from acid_causal.errors import OptionError, require
+
+if TYPE_CHECKING:
+    from acid_causal.discovery import Discovery
+    from acid_causal.knowledge import Arrow, Knowledge
+
+_MOST_EDGES = 40
+
+
+def discover(
+    context: typer.Context,
+    data: Table,
+    columns: Keep = None,
+    drop: Drop = None,
+    missing: Missing = "raise",
+    separator: Separator = None,
+    decimal: Decimal = ".",
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="pc|fci",
+            help="fci: common causes may be missing from the table.",
+            rich_help_panel=METHOD,
+        ),
+    ] = "pc",
+    alpha: Alpha = 0.05,
+    model: Model = "acid-base",
+    null: Null = "conditional",
+    permutations: Permutations = 199,
+    max_size: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            rich_help_panel=METHOD,
+            help="Largest conditioning set; makes dense graphs feasible.",
+        ),
+    ] = None,
+    forbid: Annotated[
+        list[str] | None,
+        typer.Option(metavar="A,B", help="No edge A -> B; repeatable.", rich_help_panel=KNOWN),
+    ] = None,
+    required: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--require", metavar="A,B", help="An edge A -> B; repeatable.", rich_help_panel=KNOWN
+        ),
+    ] = None,
+    knowledge: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="TOML or JSON, as above.", rich_help_panel=KNOWN),
+    ] = None,
+    bootstrap: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=0,
+            rich_help_panel=CONFIDENCE,
+            help="Search again on N samples of the rows.",
+        ),
+    ] = 0,
+    rows: Annotated[
+        str,
+        typer.Option(
+            metavar="subsample|bootstrap",
+            rich_help_panel=CONFIDENCE,
+            help="Without or with repetition. Repeated rows mislead the test.",
+        ),
+    ] = "subsample",
+    fraction: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE",
+            min=0,
+            max=1,
+            help="Of the rows in a subsample.",
+            rich_help_panel=CONFIDENCE,
+        ),
+    ] = 0.7,
+    seed: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Of the draws.", rich_help_panel=CONFIDENCE)
+    ] = 0,
+    n_jobs: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="Processes at once; -1: one a core.", rich_help_panel=CONFIDENCE
+        ),
+    ] = 1,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Of the results; default: NAME-graph.", rich_help_panel=RESULTS
+        ),
+    ] = None,
+    as_json: Json = False,
+    device: Device = "auto",
+    threads: Threads = 0,
+) -> None:
+    """Discover the causal graph of a table, and write a report on it.
+
+    The folder of results has report.html, which shows the graph and the
+    evidence for each edge in any browser, offline, and beside it graph.png,
+    .svg, .graphml, .dot and .json, edges.csv and sepsets.csv.
+
+    \b
+    Examples:
+      acid-causal discover data.csv
+      acid-causal discover data.xlsx --drop id,name --missing drop
+      acid-causal discover data.csv --bootstrap 100 --n-jobs -1
+      acid-causal discover data.csv --method fci --forbid cancer,smoking
+      acid-causal discover data.csv --knowledge known.toml --alpha 0.01
+
+    \b
+    A file of knowledge is TOML or JSON with any of these; a later tier
+    never causes an earlier one:
+      forbid  = [["cancer", "smoking"]]
+      require = [["smoking", "tar"]]
+      tiers   = [["age", "sex"], ["smoking", "tar"], ["cancer"]]
+
+    \b
+    Exit codes: 0 done, 1 the system failed (disk full), 2 a mistake in the
+    command or the table, 130 stopped by Ctrl-C.
+    """  # noqa: D301
+    from acid_causal.discovery import discover as discover_graph
+    from acid_causal.table_file import read_table_file
+
+    set_threads(threads)
+    whole = read_table_file(data, separator=separator, decimal=decimal)
+    frame = choose_columns(whole, columns or [], drop or [])
+    known = _read_knowledge(knowledge, forbid or [], required or [], list(frame.columns))
+    folder = out or Path(f"{data.stem}-graph")
+    # A place that cannot be written to is told now, and not after minutes of work.
+    require(not folder.is_file(), "--out", str(folder), "a folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    with warnings_as_lines():
+        found = discover_graph(
+            frame, method=method, alpha=alpha, model=model, knowledge=known, max_size=max_size,
+            bootstrap=bootstrap, rows=rows, fraction=fraction, seed=seed, n_jobs=n_jobs,
+            missing=missing, null=null, permutations=permutations, device=device, progress=True,
+        )  # fmt: skip
+    found = _with_command(found, data, context.obj)
+    files = _write(found, folder, data.name)
+    if as_json:
+        from acid_causal.graph_files import to_dict
+
+        print_json({**to_dict(found), "files": [str(file) for file in files]})
+        return
+    _print_graph(found)
+    typer.echo(f"\nreport: {folder / 'report.html'}")
+    typer.echo(f"more:   {folder}/{{{', '.join(sorted(file.name for file in files[1:]))}}}")
+
+
+def _read_knowledge(
+    path: Path | None, forbid: Sequence[str], required: Sequence[str], columns: Sequence[str]
+) -> "Knowledge":
+    from acid_causal.knowledge import Knowledge
+
+    known = Knowledge() if path is None else Knowledge.read(path)
+    known |= Knowledge(
+        tuple(_arrow("--forbid", text, columns) for text in forbid),
+        tuple(_arrow("--require", text, columns) for text in required),
+    )
+    known.check(columns)
+    return known
+
+
+def _arrow(option: str, text: str, columns: Sequence[str]) -> "Arrow":
+    names = known_names([text], columns)
+    if len(names) != 2:
+        raise OptionError(f"{option} takes two different columns, as in {option} A,B; not {text!r}")
+    return names[0], names[1]
+
+
+def _with_command(found: "Discovery", data: Path, arguments: Sequence[str]) -> "Discovery":
+    """Adds what only the command line knows to the account of how the graph was made."""
+    with data.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    made: dict[str, Any] = {
+        **found.provenance,
+        "command": shlex.join(["acid-causal", *arguments]),
+        "file": {"name": data.name, "sha256": digest},
+    }
+    return replace(found, provenance=made)
+
+
+def _write(found: "Discovery", folder: Path, name: str) -> list[Path]:
+    """Writes the report, the pictures and the other forms; the report comes first in the list."""
+    from acid_causal.files import write_atomically
+    from acid_causal.graph_files import write_graph_files
+    from acid_causal.graph_picture import to_svg, write_png
+    from acid_causal.report import write_report
+
+    report, png, svg = (folder / file for file in ("report.html", "graph.png", "graph.svg"))
+    write_report(found, report, title=name)
+    write_png(found, png)
+    write_atomically(svg, to_svg(found))
+    return [report, png, svg, *write_graph_files(found, folder)]
+
+
+def _print_graph(found: "Discovery") -> None:
+    from acid_causal.labels import given_text, printable, pvalue_text
+
+    rows, variables = found.provenance["data"]["rows"], len(found.columns)
+    count = len(found.edges)
+    edges = "1 edge" if count == 1 else f"{count} edges"
+    typer.echo(
+        f"{found.method.upper()} at alpha = {found.alpha:g}: {edges} among {variables} variables "
+        f"({rows:,} rows)"
+    )
+    shown = found.edges[:_MOST_EDGES]
+    texts = [printable(str(edge)) for edge in shown]
+    width = max(map(len, texts), default=0)
+    for edge, text in zip(shown, texts, strict=True):
+        sure = "" if edge.confidence is None else f"  in {edge.confidence:4.0%} of samples"
+        doubt = f"p = {pvalue_text(edge.pvalue):>6} given {given_text(edge.given)}"
+        typer.echo(f"  {text:<{width}}{sure}  {doubt}")
+    if count > len(shown):
+        typer.echo(f"  and {count - len(shown)} more, in edges.csv")

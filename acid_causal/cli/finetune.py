@@ -1,0 +1,92 @@
+"""`acid-causal finetune`: a model for the kind of data that a table holds."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from acid_causal.cli.options import (
+    METHOD,
+    RESULTS,
+    Decimal,
+    Device,
+    Drop,
+    Json,
+    Keep,
+    Missing,
+    Model,
+    Separator,
+    Table,
+    Threads,
+    set_threads,
+)
+from acid_causal.cli.output import print_json, warnings_as_lines
+from acid_causal.cli.tables import choose_columns
+from acid_causal.errors import require
+
+ENDING = ".safetensors"
+
+
+def finetune(
+    data: Table,
+    columns: Keep = None,
+    drop: Drop = None,
+    missing: Missing = "raise",
+    separator: Separator = None,
+    decimal: Decimal = ".",
+    model: Model = "acid-base",
+    steps: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Of training.", rich_help_panel=METHOD)
+    ] = 500,
+    seed: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Of all draws.", rich_help_panel=METHOD)
+    ] = 0,
+    null_questions: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=1000,
+            rich_help_panel=METHOD,
+            help="H0 questions that the null is fitted to in the end.",
+        ),
+    ] = 30_000,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel=RESULTS,
+            help="The weights file to write; default: NAME-acid.safetensors.",
+        ),
+    ] = None,
+    as_json: Json = False,
+    device: Device = "auto",
+    threads: Threads = 0,
+) -> None:
+    """Adapt a model to the kind of data in a table; no label and no graph is needed.
+
+    \b
+    Examples:
+      acid-causal finetune data.csv
+      acid-causal finetune data.csv --out mine.safetensors --steps 1000
+      acid-causal discover data.csv --model mine.safetensors
+    """  # noqa: D301
+    from acid_causal.finetuning import finetune as adapt
+    from acid_causal.table_file import read_table_file
+
+    set_threads(threads)
+    whole = read_table_file(data, separator=separator, decimal=decimal)
+    frame = choose_columns(whole, columns or [], drop or [])
+    path = out or Path(f"{data.stem}-acid{ENDING}")
+    # A place that cannot be written to is told now, and not after minutes of work.
+    require(path.suffix == ENDING and not path.is_dir(), "--out", str(path), f"a {ENDING} file")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with warnings_as_lines():
+        adapted = adapt(
+            frame, model=model, steps=steps, seed=seed, device=device, missing=missing,
+            null_questions=null_questions,
+        )  # fmt: skip
+    adapted.save(path)
+    if as_json:
+        print_json({"name": adapted.name, "path": str(path), "sha256": adapted.sha256})
+    else:
+        typer.echo(f"wrote {path}; use it with --model {path}")

@@ -1,0 +1,25 @@
+"""`acid-causal models`: what comes with the package."""
+
+import typer
+
+from acid_causal.cli.options import Json
+from acid_causal.cli.output import print_json
+
+
+def models(
+    as_json: Json = False,
+) -> None:
+    """List the models that come with the package."""
+    from acid_causal.checkpoint import available_models, load_model
+
+    rows = []
+    for name in available_models():
+        model = load_model(name)
+        rows.append({"name": name, "sha256": model.sha256, **model.history})
+    if as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        typer.echo(
+            f"{row['name']:<14}{row.get('steps', '?'):>8} steps   sha256 {row['sha256'][:16]}"
+        )

@@ -1,0 +1,93 @@
+"""Options that several commands have."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+# Headings of the help, below which options are gathered.
+TABLE, METHOD, KNOWN, CONFIDENCE, RESULTS, MACHINE = (
+    "Table", "Method", "What is known beforehand", "Confidence", "Results", "Machine"
+)  # fmt: skip
+
+Table = Annotated[
+    Path, typer.Argument(metavar="DATA", help="CSV, TSV, Parquet or Excel, with a header.")
+]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="A,B,C", help="Columns to use; repeatable. Default: all.", rich_help_panel=TABLE
+    ),
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(metavar="A,B", help="Columns to leave out; repeatable.", rich_help_panel=TABLE),
+]
+Missing = Annotated[
+    str,
+    typer.Option(
+        metavar="raise|drop", help="drop: leave out incomplete rows.", rich_help_panel=TABLE
+    ),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT",
+        help="Of the fields of a text file; default: by its ending.",
+        rich_help_panel=TABLE,
+    ),
+]
+Decimal = Annotated[
+    str,
+    typer.Option(
+        metavar="MARK", help="Of the numbers of a text file, as in 1.5.", rich_help_panel=TABLE
+    ),
+]
+Alpha = Annotated[
+    float,
+    typer.Option(metavar="LEVEL", min=0, max=1, help="Level of each test.", rich_help_panel=METHOD),
+]
+Model = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME", help="A model's name or its weights file.", rich_help_panel=METHOD
+    ),
+]
+Null = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Of p-values: conditional, pooled, or permutation, drawn from the data themselves.",
+        rich_help_panel=METHOD,
+    ),
+]
+Permutations = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        min=19,
+        help="Draws a question of the permutation null, which is slow.",
+        rich_help_panel=METHOD,
+    ),
+]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print JSON, for machines.", rich_help_panel=RESULTS)
+]
+Device = Annotated[
+    str,
+    typer.Option(metavar="auto|cpu|cuda", help="Where to compute.", rich_help_panel=MACHINE),
+]
+Threads = Annotated[
+    int,
+    typer.Option(
+        metavar="N", min=0, help="CPU threads; 0: as many as cores.", rich_help_panel=MACHINE
+    ),
+]
+
+
+def set_threads(threads: int) -> None:
+    """Sets torch's threads, unless the number is 0."""
+    import torch
+
+    if threads:
+        torch.set_num_threads(threads)

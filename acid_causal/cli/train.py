@@ -1,0 +1,65 @@
+"""`acid-causal train`: a model from a recipe."""
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from acid_causal.cli.options import Device, Json, Threads, set_threads
+from acid_causal.cli.output import INTERRUPTED, print_json
+
+
+def train(
+    recipe: Annotated[Path, typer.Argument(help="The recipe, a TOML file.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the run; default: runs/NAME of the recipe.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the last checkpoint.")
+    ] = False,
+    start: Annotated[
+        str | None, typer.Option("--from", help="Start from a model's weights (a name or a file).")
+    ] = None,
+    device: Device = "auto",
+    threads: Threads = 0,
+    null_questions: Annotated[
+        int, typer.Option(min=1000, help="H0 questions that the null is fitted to at the end.")
+    ] = 100_000,
+    as_json: Json = False,
+) -> None:
+    """Train a model, fit its null distribution and write OUT/NAME.safetensors.
+
+    A stopped run goes on with --resume, with the same data as if it had never
+    stopped.
+
+    \b
+    Examples:
+      acid-causal train recipe.toml --out runs/mine
+      acid-causal train recipe.toml --out runs/mine --resume
+      torchrun --nproc_per_node=4 -m acid_causal.cli train recipe.toml
+    """  # noqa: D301
+    from acid_causal.recipe import Recipe
+    from acid_causal.training import default_folder, state_file, train_model
+
+    set_threads(threads)
+    read = Recipe.read(recipe)
+    folder = out or default_folder(read)
+    try:
+        path = train_model(
+            read, folder, resume=resume, start=start, device=device, null_questions=null_questions
+        )
+    except KeyboardInterrupt:
+        if state_file(folder).exists():
+            again = ["acid-causal", "train", str(recipe), "--out", str(folder), "--resume"]
+            again += ["--from", start] if start else []
+            typer.echo(f"stopped; go on from the last checkpoint: {shlex.join(again)}", err=True)
+        else:
+            typer.echo("stopped before the first checkpoint; start again", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    if path is None:  # one of several processes, and not the one that writes
+        return
+    if as_json:
+        print_json({"name": read.name, "path": str(path)})
+    else:
+        typer.echo(f"wrote {path}")

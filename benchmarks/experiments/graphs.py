@@ -1,0 +1,147 @@
+"""`graphs`: PC on tables from random nonlinear structural equation models (see `random_sems`).
+
+Stable PC with `uc_rule=0`, alpha fixed at .05 beforehand, ten graphs for each (mechanism, d). All
+methods get the same tables, and the tables of one graph differ only in their number of rows.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from benchmarks import graph_metrics, search
+from benchmarks.ci_metrics import fold_interval
+from benchmarks.jobs import Experiment, Job, Results
+from benchmarks.pictures.graphs import draw_graphs
+from benchmarks.random_sems import EDGES_A_VARIABLE, MECHANISMS, NOISE, random_table
+from benchmarks.tables import aligned
+from benchmarks.timing import seconds_text
+
+ALPHA = 0.05
+CELLS = tuple((d, n) for d in (10, 20, 30) for n in (200, 500, 1000))
+QUICK_CELLS = ((10, 200), (10, 500), (20, 200))
+REPETITIONS, QUICK_REPETITIONS = 10, 3
+FIRST_SEED = 9_100_000
+
+METHODS = ("acid", "kcit", "rcit", "fisherz")
+QUICK_METHODS = ("acid", "rcit", "fisherz")
+
+SCORES = ("f1", "precision", "recall", "cpdag_shd")
+RESULT_COLUMNS = ("edges", *SCORES, "tests_asked", "tests_computed", "search_seconds")
+
+
+def make_jobs(methods: Sequence[str], quick: bool) -> list[Job]:
+    """Lists one job for each (mechanism, d, n, graph, method that is asked there)."""
+    return [
+        Job("graphs", method, (("mechanism", mechanism), ("d", d), ("n", n)), FIRST_SEED + graph)
+        for mechanism in MECHANISMS
+        for d, n in (QUICK_CELLS if quick else CELLS)
+        for graph in range(QUICK_REPETITIONS if quick else REPETITIONS)
+        for method in methods
+        if method != "kcit" or is_cheap_for_kcit(d, n)
+    ]
+
+
+def is_cheap_for_kcit(d: int, n: int) -> bool:
+    """Says whether KCI recovers a graph within about a minute.
+
+    PC asks some 50 questions a variable at n = 200 and more with more rows; KCI takes .02 s for
+    each at n = 200, .15 s at 500 and .7 s at 1000.
+    """
+    return n <= 200 or (d <= 10 and n <= 500)
+
+
+KCIT_NOTE = "kcit: n = 200, and d = 10 with n = 500; above, a graph takes it minutes to hours."
+
+
+def run(job: Job) -> Results:
+    """Recovers one graph and scores it."""
+    table = random_table(job.number("d"), job.number("n"), str(job["mechanism"]), job.seed)
+    found = search.search("pc", job.method, table.data, alpha=ALPHA)
+    skeleton = graph_metrics.skeleton_scores(found.endpoints, table.dag)
+    return {
+        "edges": graph_metrics.number_of_edges(found.endpoints),
+        "f1": skeleton.f1,
+        "precision": skeleton.precision,
+        "recall": skeleton.recall,
+        "cpdag_shd": graph_metrics.cpdag_shd(found.endpoints, table.dag),
+        "tests_asked": found.tests_asked,
+        "tests_computed": found.tests_computed,
+        "search_seconds": found.seconds,
+    }
+
+
+# ---- report --------------------------------------------------------------------
+
+
+def report(rows: pd.DataFrame, picture: Path) -> str:
+    """Prints means over graphs, the methods side by side, and draws F1 and SHD."""
+    summary = summarise(rows)
+    draw_graphs(summary, picture)
+    methods = list(summary["method"].unique())
+    header = ("mechanism", "d", "n")
+    parts = [_caption(rows)]
+    for title, cell in (
+        ("Skeleton F1", lambda row: f"{row['f1']:.3f} ±{row['f1_half']:.3f}"),
+        (
+            "CPDAG-SHD (the empty graph: twice d)",
+            lambda row: f"{row['cpdag_shd']:.1f} ±{row['cpdag_shd_half']:.1f}",
+        ),
+        (
+            "Seconds a graph (tests computed)",
+            lambda row: f"{seconds_text(row['search_seconds'])} ({row['tests_computed']:.0f})",
+        ),
+    ):
+        cells = []
+        for key, group in summary.groupby(list(header), sort=False):
+            of_method = {row["method"]: cell(row) for row in group.to_dict("records")}
+            cells.append((*key, *(of_method.get(method) for method in methods)))
+        parts += ["", f"{title}:", "", aligned((*header, *methods), cells)]
+    return "\n".join([*parts, *([KCIT_NOTE] if "kcit" in methods else [])])
+
+
+def _caption(rows: pd.DataFrame) -> str:
+    count = rows["seed"].nunique()
+    low, high = NOISE
+    noise = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+    return (
+        f"PC at alpha = {ALPHA} on random SEMs, Erdos-Renyi with {EDGES_A_VARIABLE} d edges, "
+        f"standardised; Gaussian noise of {noise} times the signal's sd:\n"
+        f"mean and 95 % interval over {count} graphs."
+    )
+
+
+def summarise(rows: pd.DataFrame) -> pd.DataFrame:
+    """Averages over graphs; a cell of which a graph failed is left out.
+
+    Returns:
+        One row for each (mechanism, d, n, method): means, and `f1_half` and `cpdag_shd_half`, the
+        half widths of their intervals.
+    """
+    count = rows["seed"].nunique()
+    summary = []
+    key = ["mechanism", "d", "n", "method"]
+    for names, graphs in rows.groupby(key, sort=False):
+        if len(graphs) < count:
+            continue
+        assert len(graphs) == count, (names, len(graphs))
+        row: dict[str, object] = dict(zip(key, names, strict=True))
+        for score in ("f1", "cpdag_shd"):
+            row[score], row[f"{score}_half"] = fold_interval(graphs[score].to_numpy(dtype=float))
+        for cost in ("tests_computed", "search_seconds"):
+            row[cost] = graphs[cost].mean()
+        summary.append(row)
+    return pd.DataFrame(summary)
+
+
+GRAPHS = Experiment(
+    name="graphs",
+    methods=METHODS,
+    quick_methods=QUICK_METHODS,
+    setting_columns=("mechanism", "d", "n"),
+    result_columns=RESULT_COLUMNS,
+    jobs=make_jobs,
+    run=run,
+    report=report,
+    unit="mechanism",
+)

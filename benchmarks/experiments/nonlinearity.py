@@ -1,0 +1,94 @@
+"""`nonlinearity`: models trained on the six data models with one kind of link, tested on another.
+
+Four models, `acid-mlp08` to `acid-mlp64`, each trained on links of one richness alone, and beside
+them `acid-base` and classical tests; each is asked about the datasets of all four. The sizes are
+those of the models' training: n = 200, and d_z = 5, 10 and 20, of which 10 is drawn.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from benchmarks.ci_metrics import METRICS
+from benchmarks.experiments.six_models import (
+    FOLDS,
+    fold_jobs,
+    notes_on,
+    run,
+    summarise,
+)
+from benchmarks.jobs import Experiment, Job
+from benchmarks.pictures.heat_maps import draw_heat_maps
+from benchmarks.tables import aligned
+
+MECHANISMS = ("mlp08", "mlp16", "mlp32", "mlp64")
+N = 200
+DIMENSIONS = (5, 10, 20)
+MAIN_DIMENSION = 10  # drawn, and printed in full
+
+MODELS = tuple(f"acid:acid-{mechanism}" for mechanism in MECHANISMS)
+METHODS = (*MODELS, "acid", "kcit", "fisherz")
+
+
+def make_jobs(methods: Sequence[str], quick: bool) -> list[Job]:
+    """Lists one job for each (d_z, links, fold, method)."""
+    settings = [
+        (N, d_z, mechanism)
+        for d_z in ((MAIN_DIMENSION,) if quick else DIMENSIONS)
+        for mechanism in MECHANISMS
+    ]
+    return fold_jobs("nonlinearity", settings, methods, quick)
+
+
+# ---- report --------------------------------------------------------------------
+
+
+def report(rows: pd.DataFrame, picture: Path) -> str:
+    """Prints one dimension in full and the AUC of all; draws heat maps of the first."""
+    summary = summarise(rows, "d_z", "mechanism")
+    # Method by method: a model's four tests stand together.
+    order = {method: k for k, method in enumerate(summary["method"].unique())}
+    summary = summary.sort_values("method", key=lambda names: names.map(order), kind="stable")
+    main = summary[summary["d_z"] == MAIN_DIMENSION]
+    draw_heat_maps(main, f"Six data models, n = {N}, d_z = {MAIN_DIMENSION}", picture)
+    cells = [
+        (
+            row["method"],
+            row["mechanism"],
+            *(f"{row[name]:.3f} ±{row[name + '_half']:.3f}" for name in METRICS),
+            f"{row['seconds_per_test']:.2g}",
+        )
+        for row in main.to_dict("records")
+    ]
+    count = int(rows["datasets"].iloc[0])
+    caption = (
+        f"Six data models, n = {N}, d_z = {MAIN_DIMENSION}: mean and 95 % interval over {FOLDS} "
+        f"folds of {count} datasets; level .05."
+    )
+    table = aligned(("method", "tested on", *METRICS, "s/test"), cells)
+    parts = [caption, "", table, *notes_on(summary["method"])]
+    if summary["d_z"].nunique() > 1:
+        parts += ["", "AUC by d_z:", "", _auc_table(summary)]
+    return "\n".join(parts)
+
+
+def _auc_table(summary: pd.DataFrame) -> str:
+    cells = []
+    for (d_z, method), group in summary.groupby(["d_z", "method"], sort=False):
+        auc = dict(zip(group["mechanism"], group["auc"], strict=True))
+        cells.append((d_z, method, *(auc.get(mechanism) for mechanism in MECHANISMS)))
+    cells.sort(key=lambda cell: int(cell[0]))
+    return aligned(("d_z", "method", *MECHANISMS), cells)
+
+
+NONLINEARITY = Experiment(
+    name="nonlinearity",
+    methods=METHODS,
+    quick_methods=METHODS,
+    setting_columns=("n", "d_z", "mechanism", "datasets", "fold"),
+    result_columns=(*METRICS, "seconds_per_test"),
+    jobs=make_jobs,
+    run=run,
+    report=report,
+)

@@ -1,0 +1,216 @@
+"""`random-dags`: questions that PC could ask, on random DAGs whose d-separations are known.
+
+One domain with the mechanisms that models are trained on, one that is linear and Gaussian, and
+three with mechanisms that training never sees. A cell is 200 datasets, one question each, in five
+folds of 40; half of the answers are "independent". Which questions are asked, and how hard they
+are, stands with `acid_causal.synthetic.random_dag_questions`. Rows keep their p-values, so that
+power can be read off at a level that a test really has.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from benchmarks.ci_metrics import METRICS, metrics_of
+from benchmarks.experiments.six_models import (
+    DATASETS,
+    FOLDS,
+    QUICK_DATASETS,
+    as_questions,
+    ask,
+    notes_on,
+    summarise,
+)
+from benchmarks.jobs import Experiment, Job, Results
+from benchmarks.methods import get_method
+from benchmarks.pictures.domains import draw_domains
+from benchmarks.tables import aligned
+
+Cell = tuple[int, int]  # (n, d_z)
+
+
+def _grid(sample_sizes: Sequence[int], dimensions: Sequence[int]) -> tuple[Cell, ...]:
+    return tuple((n, d_z) for n in sample_sizes for d_z in dimensions)
+
+
+_FAMILIAR = _grid((100, 300, 500), (0, 3, 10))
+_UNSEEN = _grid((100, 200, 300), (0, 1, 3, 5, 8))
+CELLS = {
+    "training": _FAMILIAR,
+    "linear-gaussian": _FAMILIAR,
+    "steps": _UNSEEN,
+    "gp": _UNSEEN,
+    "switching": _UNSEEN,
+}
+QUICK_CELLS: tuple[Cell, ...] = _grid((100, 300), (0, 3))
+# Domains whose cells are printed one by one, and what is printed of them.
+PRINTED = ("training", "linear-gaussian")
+PRINTED_COLUMNS = {"auc": "AUC", "actual_power": "power*", "type_1": "Type I error"}
+FIRST_SEED = 9_500_000
+LEVEL = 0.05
+
+METHODS = ("acid", "kcit", "rcit", "fisherz", "scit", "scit-two-sided", "lcit", "gcm")
+QUICK_METHODS = ("acid", "kcit", "rcit", "fisherz")
+# See RCIT's note: its answers there say nothing, and would only blur its means.
+RCIT_SMALLEST_N = 101
+
+
+def make_jobs(methods: Sequence[str], quick: bool) -> list[Job]:
+    """Lists one job for each (domain, cell, fold, method that is asked there)."""
+    datasets = QUICK_DATASETS if quick else DATASETS
+    return [
+        Job(
+            "random-dags",
+            method,
+            (
+                ("domain", domain),
+                ("n", n),
+                ("d_z", d_z),
+                ("datasets", datasets),
+                ("fold", fold),
+            ),
+            FIRST_SEED + fold,
+        )
+        for domain, cells in CELLS.items()
+        for n, d_z in (QUICK_CELLS if quick else cells)
+        for fold in range(FOLDS)
+        for method in methods
+        if is_asked(method, n, d_z)
+    ]
+
+
+def is_asked(method: str, n: int, d_z: int) -> bool:
+    """Says whether a method is asked in a cell."""
+    if method == "rcit" and d_z and n < RCIT_SMALLEST_N:
+        return False
+    return get_method(method).reaches(n, d_z)
+
+
+def run(job: Job) -> Results:
+    """Asks a method about the datasets of one fold."""
+    from acid_causal.synthetic import random_dag_questions
+
+    drawn = random_dag_questions(
+        str(job["domain"]), job.number("datasets"), job.number("n"), job.number("d_z"),
+        seed=job.seed,
+    )  # fmt: skip
+    labels = drawn.label.numpy().astype(np.int64)
+    pvalues, seconds = ask(job.method, as_questions(drawn.x, drawn.y, drawn.z))
+    return {
+        **metrics_of(pvalues, labels, LEVEL),
+        "pvalues_independent": _to_text(pvalues[labels == 0]),
+        "pvalues_dependent": _to_text(pvalues[labels == 1]),
+        "seconds_per_test": seconds,
+    }
+
+
+def _to_text(pvalues: NDArray[np.float64]) -> str:
+    return " ".join(f"{pvalue:.4g}" for pvalue in pvalues)
+
+
+def _from_text(texts: "pd.Series[str]") -> NDArray[np.float64]:
+    return np.array([float(number) for text in texts for number in str(text).split()])
+
+
+# ---- report --------------------------------------------------------------------
+
+
+def report(rows: pd.DataFrame, picture: Path) -> str:
+    """Prints means over the cells of each domain and some cells one by one; draws the domains."""
+    summary = with_power(rows)
+    draw_domains(summary, picture)
+    datasets = FOLDS * int(rows["datasets"].iloc[0])
+    parts = [f"{datasets} datasets a cell, half of them independent. {CAPTION}", ""]
+    parts += [_domain_table(summary), *notes_on(summary["method"])]
+    if "rcit" in set(summary["method"]):
+        parts.append(f"rcit is asked at n >= {RCIT_SMALLEST_N} only, unless Z is empty.")
+    printed = summary[summary["domain"].isin(PRINTED)]
+    for column, title in PRINTED_COLUMNS.items():
+        if len(printed):
+            parts += ["", f"{title}, cell by cell:", "", _cell_table(printed, column)]
+    return "\n".join(parts)
+
+
+CAPTION = f"""Means over the cells (n x d_z) in which a test is asked.
+power, Type I: at level {LEVEL}. power*: at the level where {LEVEL:.0%} of the cell's own
+independent datasets are rejected, which compares tests whose p-values do not hold."""
+
+
+def with_power(rows: pd.DataFrame) -> pd.DataFrame:
+    """Averages over folds, and pools the folds' p-values.
+
+    Returns:
+        What `summarise` gives for each (domain, n, d_z, method), `power`, and `actual_power`: that
+        at the level at which the test really rejects a share `LEVEL` of independent datasets.
+    """
+    axes = ["domain", "n", "d_z", "method"]
+    summary = summarise(rows, *axes[:-1])
+    summary["power"] = 1 - summary["type_2"]
+    folds = dict(list(rows.groupby(axes, sort=False)))
+    summary["actual_power"] = [
+        power_at(
+            _from_text(folds[cell]["pvalues_independent"]),
+            _from_text(folds[cell]["pvalues_dependent"]),
+        )
+        for cell in summary[axes].itertuples(index=False, name=None)
+    ]
+    return summary
+
+
+def power_at(
+    independent: NDArray[np.float64], dependent: NDArray[np.float64], level: float = LEVEL
+) -> float:
+    """Returns the share of dependent datasets that are rejected at an actual level.
+
+    Args:
+        independent: p-values where H0 is true, shape (datasets,); at most a share `level` of them
+            is rejected.
+        dependent: p-values where it is not, shape (datasets,).
+        level: That share.
+    """
+    allowed = int(level * len(independent) + 1e-9)
+    threshold = np.sort(independent)[allowed]
+    return float((dependent < threshold).mean())
+
+
+def _domain_table(summary: pd.DataFrame) -> str:
+    header = ("domain", "method", "cells", "AUC", "power", "Type I", "worst Type I", "power*")
+    cells = []
+    for (domain, method), group in summary.groupby(["domain", "method"], sort=False):
+        worst = group.loc[group["type_1"].idxmax()]
+        cells.append(
+            (
+                *(domain, method, len(group)),
+                *(float(group[name].mean()) for name in ("auc", "power", "type_1")),
+                f"{worst['type_1']:.2f} (n={worst['n']}, d_z={worst['d_z']})",
+                float(group["actual_power"].mean()),
+                f"{group['seconds_per_test'].mean():.2g}",
+            )
+        )
+    return aligned((*header, "s/test"), cells)
+
+
+def _cell_table(summary: pd.DataFrame, column: str) -> str:
+    """Lays out one figure of each cell, the methods side by side."""
+    methods = list(summary["method"].unique())
+    cells = []
+    for cell, group in summary.groupby(["domain", "n", "d_z"], sort=False):
+        figures = dict(zip(group["method"], group[column], strict=True))
+        cells.append((*cell, *(figures.get(method) for method in methods)))
+    return aligned(("domain", "n", "d_z", *methods), cells)
+
+
+RANDOM_DAGS = Experiment(
+    name="random-dags",
+    methods=METHODS,
+    quick_methods=QUICK_METHODS,
+    setting_columns=("domain", "n", "d_z", "datasets", "fold"),
+    result_columns=(*METRICS, "pvalues_independent", "pvalues_dependent", "seconds_per_test"),
+    jobs=make_jobs,
+    run=run,
+    report=report,
+    unit="domain",
+)

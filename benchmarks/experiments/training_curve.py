@@ -1,0 +1,183 @@
+"""`training`: how AUC and loss fall into place while a model trains, in the paper's setting.
+
+MLP-16 links, n from 50 to 200, d_z from 5 to 20; one run with the paper's head and one with ours,
+the rest of the recipe equal. At some steps the run stops and is asked about a fixed set of
+datasets; one row for each (head, step, seed). A job trains from the step of the job before, in
+`runs/training`, so that jobs of one run wait for one another, and a run that is cut short goes on.
+
+A full run takes 50,000 steps of each head, about 15 hours each on one core; it uses a GPU where
+there is one. The learning rate is that of 50,000 steps, wherever the run is cut.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from sklearn.metrics import roc_auc_score
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from acid_causal.device import resolve_device
+from acid_causal.metrics import read_metrics
+from acid_causal.model import ACIDModel
+from acid_causal.recipe import Recipe
+from acid_causal.scoring import score_pairs, transform_batch
+from acid_causal.synthetic import Batch, LabelledDatasets, six_models
+from benchmarks.experiments.six_models import MECHANISM
+from benchmarks.jobs import Experiment, Job, Results
+from benchmarks.pictures.training import draw_training
+from benchmarks.staged_training import network_at
+from benchmarks.tables import aligned
+
+RECIPES = Path(__file__).parents[1] / "recipes"
+HEADS = {"paper-head": "acid-mlp16.toml", "our-head": "acid-mlp16-our-head.toml"}
+RUNS = Path("runs/training")
+
+STEPS = (500, 1000, 2000, 5000, 10_000, 20_000, 50_000)
+QUICK_STEPS = (20, 60, 120)
+# A quick run is for seeing that all works: small batches, and far too few of them to learn much.
+QUICK_ENTRIES = 6000
+QUICK_WARMUP = 20
+SEEDS = (0,)
+
+SAMPLE_SIZES = (50, 200)
+DIMENSIONS = (5, 10, 20)
+DATASETS, QUICK_DATASETS = 200, 40  # of each of the six cells
+EVALUATION_SEED = 9_400_000
+AT_A_TIME = 20
+# The training loss of a step is a mean over this share of the steps before it.
+RECENT = 0.1
+
+
+def make_jobs(methods: Sequence[str], quick: bool) -> list[Job]:
+    """Lists one job for each (head, seed, step); steps of a run are in order."""
+    steps = QUICK_STEPS if quick else STEPS
+    datasets = QUICK_DATASETS if quick else DATASETS
+    return [
+        Job(
+            "training", method, (("steps", steps[-1]), ("step", step), ("datasets", datasets)), seed
+        )
+        for method in methods
+        for seed in SEEDS
+        for step in steps
+    ]
+
+
+def run(job: Job) -> Results:
+    """Trains until the job's step and asks about the fixed datasets."""
+    step, device = job.number("step"), resolve_device("auto")
+    recipe = recipe_of(job.method, job.seed, job.number("steps"))
+    folder = RUNS / f"{job.method}-{job.number('steps')}-{job.seed}"
+    network = network_at(recipe, folder, step, frozenset(STEPS + QUICK_STEPS), device)
+    lines = [line for line in read_metrics(folder / "metrics.jsonl") if line["step"] <= step]
+    recent = [line["loss"] for line in lines if line["step"] > (1 - RECENT) * step]
+    return {
+        **evaluate(network, job.number("datasets"), device),
+        "training_loss": float(np.mean(recent)),
+        "training_seconds": float(sum(line["seconds"] for line in lines)),
+        "device": device.type,
+    }
+
+
+def recipe_of(method: str, seed: int, steps: int) -> Recipe:
+    """Reads a head's recipe, reduced if the number of steps is that of a quick run."""
+    recipe = Recipe.read(RECIPES / HEADS[method])
+    if steps in QUICK_STEPS:
+        return replace(
+            recipe,
+            seed=seed,
+            stream=replace(recipe.stream, entries=QUICK_ENTRIES),
+            training=replace(
+                recipe.training, steps=steps, warmup=QUICK_WARMUP, checkpoint_every=QUICK_STEPS[0]
+            ),
+        )
+    training = replace(recipe.training, steps=steps, checkpoint_every=STEPS[0])
+    return replace(recipe, seed=seed, training=training)
+
+
+def evaluate(network: ACIDModel, datasets: int, device: torch.device) -> Results:
+    """Scores a network on the fixed datasets: means over the cells, AUC also by sample size."""
+    auc: dict[int, list[float]] = {n: [] for n in SAMPLE_SIZES}
+    losses = []
+    for n, data in evaluation_sets(datasets):
+        logit = logits(network, data, device)
+        auc[n].append(float(roc_auc_score(data.label, logit)))
+        losses.append(float(binary_cross_entropy_with_logits(logit, data.label.float())))
+    return {
+        "auc": float(np.mean(list(auc.values()))),
+        **{f"auc_n{n}": float(np.mean(values)) for n, values in auc.items()},
+        "loss": float(np.mean(losses)),
+    }
+
+
+@cache
+def evaluation_sets(datasets: int) -> list[tuple[int, LabelledDatasets]]:
+    """Draws the datasets of the six cells, each with its n."""
+    return [
+        (n, six_models(datasets, n, d_z, mechanism=MECHANISM, seed=EVALUATION_SEED))
+        for n in SAMPLE_SIZES
+        for d_z in DIMENSIONS
+    ]
+
+
+def logits(network: ACIDModel, data: LabelledDatasets, device: torch.device) -> Tensor:
+    """Returns the network's logit of dependence for each dataset, shape (datasets,)."""
+    parts = []
+    for x, y, z in zip(*(v.split(AT_A_TIME) for v in (data.x, data.y, data.z)), strict=True):
+        unknown = torch.zeros(len(x), 2, 2, dtype=torch.bool)
+        batch = Batch(z.to(device), torch.stack([x, y], 1).to(device), unknown.to(device), "six")
+        with torch.inference_mode():
+            scored = score_pairs(network, transform_batch(batch, network.transform))
+        parts.append(scored.logit.cpu())
+    return torch.cat(parts)
+
+
+# ---- report --------------------------------------------------------------------
+
+
+def report(rows: pd.DataFrame, picture: Path) -> str:
+    """Prints AUC and loss by step, and draws them."""
+    draw_training(rows, SAMPLE_SIZES, picture)
+    columns = {
+        "auc": "AUC",
+        **{f"auc_n{n}": f"AUC, n = {n}" for n in SAMPLE_SIZES},
+        "loss": "loss",
+        "training_loss": "training loss",
+    }
+    cells = [
+        (
+            row["method"], row["seed"], row["step"], *(row[name] for name in columns),
+            f"{row['training_seconds'] / 60:.1f}", row["device"],
+        )
+        for row in rows.to_dict("records")
+    ]  # fmt: skip
+    count = int(rows["datasets"].iloc[0])
+    caption = (
+        f"Six data models, MLP-16: {count} datasets in each cell of n = "
+        f"{' and '.join(map(str, SAMPLE_SIZES))} x d_z = {', '.join(map(str, DIMENSIONS))}.\n"
+        f"loss: cross-entropy in nats, chance {np.log(2):.3f}; training loss: mean over the last "
+        f"{RECENT:.0%} of the steps."
+    )
+    header = ("head", "seed", "step", *columns.values(), "minutes", "device")
+    return "\n".join([caption, "", aligned(header, cells)])
+
+
+TRAINING = Experiment(
+    name="training",
+    methods=tuple(HEADS),
+    quick_methods=tuple(HEADS),
+    setting_columns=("steps", "step", "datasets"),
+    result_columns=(
+        "auc",
+        *(f"auc_n{n}" for n in SAMPLE_SIZES),
+        *("loss", "training_loss", "training_seconds", "device"),
+    ),
+    jobs=make_jobs,
+    run=run,
+    report=report,
+    unit="step",
+)

@@ -1,0 +1,72 @@
+"""All methods by name.
+
+`acid` is `acid_causal`'s default model; `acid:NAME` is another one, by name or by the path of its
+weights, so that two models can be compared in one run.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from pathlib import Path
+
+from acid_causal.checkpoint import available_models
+from acid_causal.errors import unknown
+from benchmarks import provenance
+from benchmarks.methods import causal_learn, causalts_kci, gcm, lcit, learned, scit
+from benchmarks.methods.method import Method
+
+DEFAULT_MODEL = "acid-base"
+PERMUTATION = "acid-permutation"
+
+_CLASSICAL = {
+    method.name: method
+    for module in (causal_learn, scit, lcit, gcm, causalts_kci)
+    for method in module.METHODS
+}
+
+
+def get_method(name: str) -> Method:
+    """Finds a method by the name that `--methods` takes.
+
+    Raises:
+        OptionError: There is no such method.
+    """
+    base, _, model = name.partition(":")
+    if base == "acid":
+        model = model or DEFAULT_MODEL
+        return Method(
+            name,
+            partial(learned.one_by_one, model=model),
+            in_batches=partial(learned.in_batches, model=model),
+        )
+    if base == PERMUTATION:
+        return Method(
+            name,
+            partial(learned.by_permutation, model=model or DEFAULT_MODEL),
+            note='null="permutation": drawn from each table itself, 199 permutations.',
+        )
+    if name not in _CLASSICAL:
+        raise unknown("method", name, (*_CLASSICAL, "acid", PERMUTATION))
+    return _CLASSICAL[name]
+
+
+def pick(requested: Iterable[str], offered: Sequence[str]) -> list[str]:
+    """Checks requested names against those that an experiment offers.
+
+    Raises:
+        OptionError: The experiment has no such method.
+    """
+    names = list(dict.fromkeys(requested))
+    for name in names:
+        if name.partition(":")[0] not in offered:
+            raise unknown("method", name, offered)
+    return names
+
+
+def weights_sha256(name: str) -> str:
+    """Returns the digest of a learned method's weights; empty for one without any, or not found."""
+    base, _, model = name.partition(":")
+    if base not in ("acid", PERMUTATION):
+        return ""
+    name = model or DEFAULT_MODEL
+    path = available_models().get(name, Path(name))
+    return provenance.sha256(path) if path.is_file() else ""

@@ -1,0 +1,38 @@
+"""Many tables in a batch get the p-values that each gets alone."""
+
+import numpy as np
+import pytest
+
+from benchmarks.methods import get_method
+from benchmarks.methods.method import Question
+
+
+def questions(d_z: int, count: int = 6, n: int = 60) -> list[Question]:
+    generator = np.random.default_rng(d_z)
+    drawn: list[Question] = []
+    for _ in range(count):
+        z = generator.normal(size=(n, d_z)) if d_z else None
+        x, y = generator.normal(size=(2, n, 1))
+        drawn.append((x + (0 if z is None else z[:, :1]), y + 0.5 * x, z))
+    return drawn
+
+
+@pytest.mark.parametrize("d_z", [0, 1, 3])
+def test_batches_change_no_pvalue(d_z):
+    method, asked = get_method("acid"), questions(d_z)
+    assert method.in_batches is not None
+    np.testing.assert_allclose(method.in_batches(asked), method.pvalues(asked), atol=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore::acid_causal.errors.AcidWarning")
+def test_what_cannot_go_in_a_batch_is_asked_alone():
+    asked = questions(2)
+    x, y, z = asked[0]
+    assert z is not None
+    asked[0] = (np.ones_like(x), y, z)  # constant
+    asked[1] = (asked[1][2][:, :1] * 2, asked[1][1], asked[1][2])  # type: ignore[index]
+    method = get_method("acid")
+    assert method.in_batches is not None
+    got = method.in_batches(asked)
+    assert got[:2] == [1.0, 1.0]
+    np.testing.assert_allclose(got, method.pvalues(asked), atol=1e-3)

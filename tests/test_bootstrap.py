@@ -1,0 +1,144 @@
+"""Graphs of many samples: the same whatever computes them."""
+
+import subprocess
+import sys
+import warnings
+
+import joblib
+import numpy as np
+import pytest
+from graph_cases import matrix
+
+from acid_causal.bootstrap import GraphFrequencies, bootstrap_graphs
+from acid_causal.errors import InputError, OptionError
+from acid_causal.graph_search import search_graph
+from acid_causal.inputs import Table
+from acid_causal.knowledge import Knowledge
+
+
+@pytest.fixture
+def data(table) -> Table:
+    return Table(table, tuple("abcdef"), None)
+
+
+def test_frequencies():
+    graphs = [matrix(3, [(0, 1, "-->")]), matrix(3, [(0, 1, "<--")]), matrix(3, [(1, 2, "o->")]),
+              matrix(3, [(0, 1, "-->")])]  # fmt: skip
+    found = GraphFrequencies(tuple("abc"), np.stack(graphs), {})
+    assert found.marks(0, 1) == {"-->": 0.5, "<--": 0.25, "": 0.25}
+    assert found.marks(1, 0) == {"<--": 0.5, "-->": 0.25, "": 0.25}
+    np.testing.assert_array_equal(found.adjacency(), [[0, 0.75, 0], [0.75, 0, 0.25], [0, 0.25, 0]])
+
+
+def test_the_whole_table_as_a_sample(tiny_model, data):
+    found = bootstrap_graphs(data, samples=2, fraction=1.0, model=tiny_model, alpha=0.2)
+    expected = search_graph(data, model=tiny_model, alpha=0.2).endpoints
+    for graph in found.graphs:
+        np.testing.assert_array_equal(graph, expected)
+    assert (found.adjacency() > 0).any()
+
+
+@pytest.mark.parametrize("method", ["pc", "fci"])
+def test_the_seed_decides(tiny_model, data, method):
+    options = {"samples": 4, "model": tiny_model, "alpha": 0.2, "method": method}
+    first = bootstrap_graphs(data, **options, seed=1)
+    with joblib.parallel_config(backend="threading", n_jobs=3):
+        again = bootstrap_graphs(data, **options, seed=1)
+    np.testing.assert_array_equal(first.graphs, again.graphs)
+    other = bootstrap_graphs(data, **options, seed=2)
+    assert not np.array_equal(first.graphs, other.graphs)
+    fewer = bootstrap_graphs(data, **{**options, "samples": 2}, seed=1)
+    np.testing.assert_array_equal(first.graphs[:2], fewer.graphs)
+
+
+def test_rows_with_repetition(tiny_model, data, monkeypatch):
+    sizes = []
+
+    def search(table, **options):
+        sizes.append((len(table.values), len(np.unique(table.values[:, 0]))))
+        return search_graph(table, **options)
+
+    monkeypatch.setattr("acid_causal.bootstrap.search_graph", search)
+    bootstrap_graphs(data, samples=1, model=tiny_model)
+    bootstrap_graphs(data, samples=1, model=tiny_model, rows="bootstrap")
+    bootstrap_graphs(data, samples=1, model=tiny_model, fraction=0.5)
+    (a, distinct_a), (b, distinct_b), (c, distinct_c) = sizes
+    assert (a, distinct_a) == (84, 84)
+    assert b == 120
+    assert 60 < distinct_b < 90  # about 1 - 1/e of them
+    assert (c, distinct_c) == (60, 60)
+
+
+def test_missing_values_and_knowledge_reach_the_samples(tiny_model, table):
+    gaps = table.copy()
+    gaps[5, 0] = np.nan
+    known = Knowledge(require=(("X1", "X6"),))
+    with pytest.raises(InputError, match="missing values"):
+        bootstrap_graphs(gaps, samples=1, model=tiny_model)
+    found = bootstrap_graphs(gaps, samples=3, model=tiny_model, missing="drop", knowledge=known)
+    assert found.marks(0, 5) == {"-->": 1.0}
+    assert found.adjacency()[0, 5] == 1.0
+
+
+def test_warnings_are_counted(tiny_model, data):
+    constant = data.values.copy()
+    constant[:, 2] = 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = bootstrap_graphs(Table(constant, data.columns, None), samples=3, model=tiny_model)
+    assert found.warnings == {
+        "constant columns are independent of everything (p = 1): c": 3,
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rows": "jackknife"}, "unknown value of rows: 'jackknife'"),
+        ({"fraction": 0.0}, "fraction must be"),
+        ({"fraction": 1.5}, "fraction must be"),
+        ({"samples": 0}, "samples must be at least 1"),
+    ],
+)
+def test_mistakes(tiny_model, data, options, message):
+    with pytest.raises(OptionError, match=message):
+        bootstrap_graphs(data, model=tiny_model, **options)
+
+
+def test_too_few_rows(tiny_model, table):
+    with pytest.raises(InputError, match="3 of 5 rows are too few"):
+        bootstrap_graphs(table[:5], fraction=0.6, model=tiny_model)
+
+
+@pytest.mark.slow
+def test_processes_give_the_same(tiny_model, data):
+    one = bootstrap_graphs(data, samples=6, model=tiny_model, alpha=0.2, method="fci")
+    two = bootstrap_graphs(data, samples=6, model=tiny_model, alpha=0.2, method="fci", n_jobs=2)
+    np.testing.assert_array_equal(one.graphs, two.graphs)
+
+
+@pytest.mark.slow
+def test_a_dask_cluster_gives_the_same(tmp_path):
+    pytest.importorskip("distributed")
+    # A process of its own, so that the cluster's warnings and threads end with it.
+    code = (
+        "import joblib\n"
+        "from distributed import Client\n"
+        "from acid_causal import load_sachs\n"
+        "from acid_causal.bootstrap import bootstrap_graphs\n"
+        "if __name__ == '__main__':\n"
+        "    data = load_sachs().data[:200, :5]\n"
+        "    alone = bootstrap_graphs(data, samples=4, alpha=.3)\n"
+        "    with Client(n_workers=2, threads_per_worker=1, dashboard_address=None) as client:\n"
+        "        with joblib.parallel_config(backend='dask'):\n"
+        "            shared = bootstrap_graphs(data, samples=4, alpha=.3)\n"
+        "        assert sum(client.nthreads().values()) == 2\n"
+        "    assert (alone.graphs == shared.graphs).all()\n"
+        "    print('same')\n"
+    )
+    script = tmp_path / "cluster.py"
+    script.write_text(code)
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, cwd=tmp_path, timeout=300
+    )
+    assert done.stdout == "same\n", done.stderr

@@ -1,0 +1,216 @@
+"""`acid-causal discover`: what it writes and prints, and how it fails."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from acid_causal.discovery import discover
+
+FILES = {
+    "edges.csv", "graph.dot", "graph.graphml", "graph.json", "graph.png", "graph.svg",
+    "report.html", "sepsets.csv",
+}  # fmt: skip
+
+
+@pytest.fixture
+def weights(tmp_path, tiny_model) -> Path:
+    path = tmp_path / "tiny.safetensors"
+    tiny_model.save(path)
+    return path
+
+
+@pytest.fixture
+def frame(table) -> pd.DataFrame:
+    return pd.DataFrame(table[:, :5], columns=["a", "b", "c", "income, net", "e"])
+
+
+@pytest.fixture
+def csv(tmp_path, frame) -> Path:
+    path = tmp_path / "my data.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def test_files_and_text(run_command, weights, csv, frame, tiny_model):
+    done = run_command("discover", csv, "--model", weights, "--alpha", "0.2")
+    assert (done.code, done.err) == (0, "")
+    folder = Path("my data-graph")
+    assert {file.name for file in folder.iterdir()} == FILES
+    found = discover(frame, model=tiny_model, alpha=0.2)
+    lines = done.out.splitlines()
+    assert lines[0] == (f"PC at alpha = 0.2: {len(found.edges)} edges among 5 variables (120 rows)")
+    for edge, line in zip(found.edges, lines[1:], strict=False):
+        assert line.startswith(f"  {edge} ")
+    assert f"report: {folder / 'report.html'}" in lines
+    content = json.loads((folder / "graph.json").read_text("utf-8"))
+    assert [edge["pvalue"] for edge in content["edges"]] == pytest.approx(
+        [edge.pvalue for edge in found.edges], abs=1e-4
+    )
+    made = content["provenance"]
+    assert made["command"] == f"acid-causal discover '{csv}' --model {weights} --alpha 0.2"
+    assert made["file"] == {
+        "name": "my data.csv", "sha256": hashlib.sha256(csv.read_bytes()).hexdigest(),
+    }  # fmt: skip
+    assert made["command"].replace("'", "&#39;") in (folder / "report.html").read_text("utf-8")
+
+
+def test_json_and_options(run_command, weights, csv, tmp_path):
+    out = tmp_path / "deep" / "out"
+    done = run_command(
+        "discover", csv, "--model", weights, "--out", out, "--json", "--columns", "a,b",
+        "--columns", "income, net,c", "--drop", "b", "--method", "fci", "--max-size", "1",
+        "--require", "a,income, net", "--forbid", "c,a", "--bootstrap", "3", "--seed", "5",
+        "--fraction", "0.6", "--null", "pooled", "--device", "cpu",
+    )  # fmt: skip
+    assert done.code == 0
+    content = json.loads(done.out)
+    assert content["nodes"] == ["a", "income, net", "c"]
+    assert {"a": "a", "mark": "-->", "b": "income, net"}.items() <= {
+        key: value for edge in content["edges"] if edge["required"] for key, value in edge.items()
+    }.items()
+    made = content["provenance"]
+    assert made["knowledge"] == {"forbid": [["c", "a"]], "require": [["a", "income, net"]],
+                                 "tiers": []}  # fmt: skip
+    assert made["search"] == {"method": "fci", "alpha": 0.05, "max_size": 1, "null": "pooled",
+                              "permutations": None, "device": "cpu"}  # fmt: skip
+    assert made["bootstrap"] == {"samples": 3, "rows": "subsample", "fraction": 0.6, "seed": 5}
+    assert {Path(file).name for file in content["files"]} == FILES
+    assert all(Path(file).is_file() for file in content["files"])
+    assert "warning: FCI reads a forbidden edge" in done.err
+
+
+def test_a_file_of_knowledge(run_command, weights, csv, tmp_path):
+    known = tmp_path / "known.toml"
+    known.write_text('require = [["a", "b"]]\ntiers = [["a"], ["b"]]\n')
+    command = ["discover", csv, "--model", weights, "--json", "--knowledge", known]
+    done = run_command(*command, "--forbid", "e,a")
+    assert json.loads(done.out)["provenance"]["knowledge"] == {
+        "forbid": [["e", "a"]], "require": [["a", "b"]], "tiers": [["a"], ["b"]],
+    }  # fmt: skip
+    assert run_command(*command, "--require", "b,a").code == 2
+    known.write_text('forbids = [["a", "b"]]')
+    done = run_command(*command)
+    assert (done.code, done.out) == (2, "")
+    assert "Did you mean 'forbid'" in done.err
+
+
+@pytest.mark.parametrize("name", ["data.tsv", "data.parquet", "data.xlsx"])
+def test_other_kinds_of_files(run_command, weights, csv, frame, name):
+    if name.endswith("tsv"):
+        frame.to_csv(name, sep="\t", index=False)
+    else:
+        getattr(frame, {"parquet": "to_parquet", "xlsx": "to_excel"}[name[5:]])(name, index=False)
+    options = ["--model", weights, "--json"]
+    done, expected = run_command("discover", name, *options), run_command("discover", csv, *options)
+    edges = [edge["mark"] for edge in json.loads(done.out)["edges"]]
+    assert edges == [edge["mark"] for edge in json.loads(expected.out)["edges"]]
+    assert Path("data-graph/report.html").is_file()
+
+
+def test_warnings_are_lines(run_command, weights, csv, frame):
+    frame.assign(id=np.arange(120), sex=np.arange(120) % 2).to_csv(csv, index=False)
+    done = run_command("discover", csv, "--model", weights)
+    assert done.code == 0
+    assert done.err.splitlines() == [
+        "warning: the column 'id' looks like a row number, not like a variable; leave it out",
+        "warning: (a, sex | ) holds a column of few different values, and tiny was trained on "
+        "continuous ones: its p-values are extrapolated; --null permutation draws them from the "
+        "data",
+    ]
+    again = run_command("discover", csv, "--model", weights, "--drop", "id,sex")
+    assert (again.code, again.err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--method", "ges"], "unknown method 'ges'"),
+        (["--columns", "a,incme, net"], "unknown column 'incme'"),
+        (["--drop", "f"], "unknown column 'f'"),
+        (["--columns", "a"], "at least two columns"),
+        (["--forbid", "a"], "--forbid takes two different columns"),
+        (["--require", "a,a"], "--require takes two different columns"),
+        (["--require", "a,bb"], "unknown column 'bb'"),
+        (["--require", "a,b", "--forbid", "a,b"], "required and forbidden at once"),
+        (["--knowledge", "none.toml"], "cannot read the knowledge"),
+        (["--alpha", "0"], "alpha must be between 0 and 1"),
+        (["--bootstrap", "2", "--fraction", "0"], "fraction must be"),
+        (["--bootstrap", "2", "--rows", "all"], "unknown value of rows"),
+        (["--model", "none.safetensors"], "there is no weights file"),
+        (["--device", "tpu"], "no such device"),
+        (["--missing", "keep"], "unknown value of missing"),
+        (["--out", "my data.csv"], "--out must be a folder"),
+        (["--max-size", "-1"], "--max-size"),
+    ],
+)
+def test_mistakes_end_with_a_message(run_command, weights, csv, options, message):
+    model = [] if "--model" in options else ["--model", weights]
+    done = run_command("discover", csv, *model, *options)
+    assert (done.code, done.out) == (2, "")
+    assert message in " ".join(done.err.replace("│", " ").split())
+
+
+def test_tables_with_mistakes(run_command, weights, csv, frame):
+    frame.assign(kind="text").to_csv(csv, index=False)
+    done = run_command("discover", csv, "--model", weights)
+    assert done.code == 2
+    assert "'kind' ('text')" in done.err
+    assert "--drop kind" in done.err
+    frame.loc[3, "b"] = np.nan
+    frame.to_csv(csv, index=False)
+    done = run_command("discover", csv, "--model", weights)
+    assert done.code == 2
+    assert "'b': 1. Impute them, or pass --missing drop" in done.err
+    done = run_command("discover", csv, "--model", weights, "--missing", "drop")
+    assert done.code == 0
+    assert done.err.startswith("warning: missing values in b (1)")
+
+
+def test_folders_that_cannot_be_written(run_command, weights, csv, tmp_path):
+    (tmp_path / "file").write_text("")
+    done = run_command("discover", csv, "--model", weights, "--out", tmp_path / "file" / "below")
+    assert done.code == 1
+    assert done.err.startswith("error: ")
+
+
+def test_hostile_names(run_command, weights, frame):
+    frame.columns = ["<script>alert(1)</script>", "=1+1", "--out", "{{a}}", "é\n\x1b[31m"]
+    frame["\x1b]0;title"] = 1.0
+    frame.to_csv("hostile.csv", index=False)
+    done = run_command("discover", "hostile.csv", "--model", weights, "--alpha", "0.99")
+    assert done.code == 0
+    assert "\x1b" not in done.out + done.err
+    assert "[31m" in done.out
+    assert "]0;title" in done.err  # which is constant
+    page = Path("hostile-graph/report.html").read_text("utf-8")
+    assert "<script>alert(1)" not in page
+    assert "&lt;script&gt;alert(1)" in page
+
+
+@pytest.mark.slow
+def test_ctrl_c_leaves_no_traceback(csv, tmp_path):
+    # The signal comes with the first question of the search.
+    code = (
+        "import os, signal\n"
+        "from acid_causal import graph_search, cli\n"
+        "graph_search.RecordedACID.__call__ = lambda *a: os.kill(os.getpid(), signal.SIGINT)\n"
+        f"cli.main(['discover', {str(csv)!r}])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path,
+        env={**os.environ, "OMP_NUM_THREADS": "1"}, check=False,
+    )  # fmt: skip
+    assert done.returncode == 130
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,64 @@
+"""`acid-causal finetune`: a weights file for a table, and how it fails."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from acid_causal.checkpoint import load_model
+
+
+@pytest.fixture
+def csv(tmp_path, table, tiny_model):
+    tiny_model.save(tmp_path / "tiny.safetensors")
+    path = tmp_path / "data.csv"
+    frame = pd.DataFrame(table, columns=list("abcdef"))
+    frame.assign(kind="text").to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def command(csv, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return ["finetune", csv, "--model", "tiny.safetensors", "--steps", "2", "--device", "cpu",
+            "--null-questions", "1000"]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_finetune(run_command, command):
+    done = run_command(*command, "--drop", "kind", "--seed", "3")
+    assert done.code == 0
+    assert done.out == "wrote data-acid.safetensors; use it with --model data-acid.safetensors\n"
+    model = load_model("data-acid.safetensors")
+    assert model.history["finetuned"][0]["steps"] == 2
+    done = run_command(*command, "--drop", "kind", "--seed", "3", "--out", "b.safetensors",
+                       "--json")  # fmt: skip
+    assert json.loads(done.out) == {
+        "name": model.name, "path": "b.safetensors", "sha256": model.sha256,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "'kind' ('text')"),
+        (["--columns", "a"], "column"),
+        (["--drop", "kind,g"], "unknown column 'g'"),
+        (["--drop", "kind", "--out", "model.pt"], "--out must be a .safetensors file"),
+        (["--drop", "kind", "--model", "acid-bse"], "Did you mean 'acid-base'"),
+    ],
+)
+def test_mistakes_end_with_a_message(run_command, command, options, message):
+    done = run_command(*command, *options)
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
+
+
+def test_missing_values(run_command, command, csv):
+    frame = pd.read_csv(csv).drop(columns="kind")
+    frame.loc[0, "a"] = np.nan
+    frame.to_csv(csv, index=False)
+    done = run_command(*command)
+    assert done.code == 2
+    assert "or pass --missing drop" in done.err

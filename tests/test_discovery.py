@@ -1,0 +1,162 @@
+"""Discoveries: every number on an edge is one that the search or the samples gave."""
+
+import json
+from itertools import combinations
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from graph_cases import make_oracle
+
+from acid_causal.bootstrap import bootstrap_graphs
+from acid_causal.discovery import Discovery, discover
+from acid_causal.errors import AcidWarning, InputTypeError, OptionError
+from acid_causal.inputs import Table
+from acid_causal.knowledge import Knowledge
+from acid_causal.tester import Tester
+
+ALPHA = 0.2
+
+
+@pytest.fixture(scope="module")
+def frame(table) -> pd.DataFrame:
+    return pd.DataFrame(table, columns=list("abcdef"))
+
+
+@pytest.fixture(scope="module")
+def found(frame, tiny_model) -> Discovery:
+    return discover(frame, alpha=ALPHA, model=tiny_model, bootstrap=4, seed=3)
+
+
+def test_all_pairs_are_told_of(found):
+    pairs = [{edge.a, edge.b} for edge in found.edges]
+    pairs += [{pair.a, pair.b} for pair in found.separations]
+    assert sorted(map(sorted, pairs)) == sorted(map(list, combinations("abcdef", 2)))
+    assert found.edges
+    assert found.separations
+    assert str(found).splitlines() == [f"{edge.a} {edge.mark} {edge.b}" for edge in found.edges]
+
+
+def test_edges_have_the_p_value_of_the_most_doubtful_test(found, frame, tiny_model):
+    tester = Tester(frame, model=tiny_model)
+    index = {name: k for k, name in enumerate(frame.columns)}
+    for edge in found.edges:
+        i, j = sorted((index[edge.a], index[edge.b]))
+        asked = {cond: p for (x, y, cond), p in found.pvalues.items() if (x, y) == (i, j)}
+        assert edge.tests == len(asked)
+        assert edge.pvalue == max(asked.values()) <= ALPHA
+        answer = tester.test(i, j, [index[name] for name in edge.given])
+        assert edge.pvalue == pytest.approx(answer.pvalue, abs=1e-4)
+
+
+def test_separations_have_their_sets(found):
+    index = {name: k for k, name in enumerate(found.columns)}
+    for pair in found.separations:
+        i, j = sorted((index[pair.a], index[pair.b]))
+        for names, pvalue in pair.sets:
+            assert found.pvalues[i, j, tuple(sorted(index[name] for name in names))] == pvalue
+            assert pvalue > ALPHA
+        assert (pair.given, pair.pvalue) == max(pair.sets, key=lambda sepset: sepset[1])
+
+
+def test_confidences_are_those_of_the_samples(found, frame, tiny_model):
+    frequencies = bootstrap_graphs(frame, samples=4, seed=3, alpha=ALPHA, model=tiny_model)
+    index = {name: k for k, name in enumerate(frame.columns)}
+    shares = frequencies.adjacency()
+    for edge in found.edges:
+        assert edge.confidence == shares[index[edge.a], index[edge.b]]
+        assert edge.confidence == pytest.approx(1 - edge.marks.get("", 0.0))
+    for pair in found.separations:
+        assert pair.confidence == shares[index[pair.a], index[pair.b]]
+    assert [edge.confidence for edge in found.edges] == sorted(
+        (edge.confidence for edge in found.edges), reverse=True
+    )
+
+
+def test_provenance(found, frame, tiny_model):
+    made = json.loads(json.dumps(found.provenance, allow_nan=False))
+    assert made["data"]["rows"] == 120
+    assert made["model"] == {"name": "tiny", "sha256": tiny_model.sha256}
+    assert made["search"]["alpha"] == ALPHA
+    assert made["bootstrap"] == {"samples": 4, "rows": "subsample", "fraction": 0.7, "seed": 3}
+    assert sum(made["tests"]["by_size"].values()) == made["tests"]["different"]
+    other = discover(frame.assign(a=frame.a + 1), model=tiny_model)
+    assert other.provenance["data"]["sha256"] != made["data"]["sha256"]
+    assert other.provenance["bootstrap"] is None
+    assert other.bootstrap is None
+    assert {edge.confidence for edge in other.edges} <= {None}
+
+
+def test_warnings_are_issued_and_kept(frame, tiny_model):
+    frame = frame.assign(sex=np.arange(120) % 2, same=1.0)
+    with pytest.warns(AcidWarning) as issued:
+        found = discover(frame, model=tiny_model, bootstrap=2)
+    messages = tuple(str(warning.message) for warning in issued)
+    assert messages == found.warnings
+    assert any("a column of few different values" in message for message in messages)
+    # The samples warn of it as well, which is no news.
+    assert sum("constant columns" in message for message in messages) == 1
+    assert all(warning.filename == __file__ for warning in issued)
+
+
+def test_a_limit_that_was_reached_is_told(frame, tiny_model):
+    with pytest.warns(AcidWarning, match=r"limited to 0 of up to \d variables: edges are left"):
+        discover(frame, alpha=ALPHA, model=tiny_model, max_size=0)
+    discover(frame, alpha=ALPHA, model=tiny_model, max_size=5)
+
+
+def test_warnings_of_samples_only(frame, tiny_model):
+    rows = tiny_model.recipe.stream.n[0] + 2
+    with pytest.warns(AcidWarning, match=r"in 2 of 2 samples of the rows: \d+ samples are fewer"):
+        discover(frame[:rows], model=tiny_model, bootstrap=2)
+
+
+def test_knowledge(monkeypatch):
+    table = make_oracle(monkeypatch, nx.DiGraph([(0, 1), (2, 3)]))
+    known = Knowledge(require=(("d", "a"),), forbid=(("a", "b"), ("b", "a")))
+    with pytest.warns(AcidWarning, match=r"the required edge d --> a is not in the data.*p = 1"):
+        found = discover(table, knowledge=known)
+    required = [edge for edge in found.edges if edge.required]
+    assert [str(edge) for edge in required] == ["d --> a"]
+    assert required[0].pvalue == 1.0
+    forbidden = [pair for pair in found.separations if pair.forbidden]
+    assert [(pair.a, pair.b, pair.sets, pair.pvalue) for pair in forbidden] == [("a", "b", (), 0.0)]
+    assert found.provenance["knowledge"]["require"] == [["d", "a"]]
+
+
+def test_fci_with_forbidden_edges_warns(monkeypatch):
+    table = make_oracle(monkeypatch, nx.DiGraph([(0, 1), (1, 2)]))
+    with pytest.warns(AcidWarning, match="FCI reads a forbidden edge"):
+        discover(table, method="fci", knowledge=Knowledge(tiers=(("a",), ("b",))))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"bootstrap": -1}, "bootstrap must be"),
+        ({"bootstrap": True}, "bootstrap must be"),
+        ({"bootstrap": 2.5}, "bootstrap must be"),
+        ({"devise": "cpu"}, "unknown option of discover 'devise'. Did you mean 'device'"),
+        ({"method": "pcc"}, "Did you mean 'pc'"),
+        ({"model": "acid-bse"}, "Did you mean 'acid-base'"),
+        ({"knowledge": Knowledge(require=(("a", "bb"),))}, "'bb'"),
+    ],
+)
+def test_mistakes(frame, tiny_model, options, message):
+    with pytest.raises(OptionError, match=message):
+        discover(frame, **{"model": tiny_model, **options})
+
+
+def test_tables(frame, tiny_model):
+    with pytest.raises(InputTypeError, match="'kind'"):
+        discover(frame.assign(kind="text"), model=tiny_model)
+    gaps = frame.copy()
+    gaps.loc[3, "b"] = np.nan
+    with pytest.warns(AcidWarning, match="missing values in b"):
+        found = discover(gaps, model=tiny_model, missing="drop")
+    assert found.provenance["data"]["missing_values"] == 1
+    array = discover(frame.to_numpy(), model=tiny_model)
+    assert array.columns == ("X1", "X2", "X3", "X4", "X5", "X6")
+    read = discover(Table(frame.to_numpy(), array.columns, None), model=tiny_model)
+    assert str(read) == str(array)

@@ -1,0 +1,210 @@
+"""Fine-tuning: it adapts a copy, says what it did, and refuses what it cannot use."""
+
+import copy
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.metrics import roc_auc_score
+
+from acid_causal import ci_test, finetune, load_model
+from acid_causal.checkpoint import TrainedModel
+from acid_causal.errors import AcidWarning, InputError, InputTypeError, OptionError
+from acid_causal.finetuning import train_on
+from acid_causal.recipe import TrainingConfig
+from acid_causal.scoring import score_pairs, transform_batch
+from acid_causal.semisynthetic import TableStream
+from acid_causal.synthetic import Stream
+from acid_causal.synthetic.draws import seeded
+
+
+@pytest.fixture(scope="module")
+def parent(tiny_model: TrainedModel) -> TrainedModel:
+    stream = replace(tiny_model.recipe.stream, entries=1500, n=(30, 60), d_z=(0, 3))
+    return replace(tiny_model, recipe=replace(tiny_model.recipe, stream=stream))
+
+
+@pytest.fixture
+def old_null(parent: TrainedModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spares the fit of a null distribution, which is none of fine-tuning's business."""
+    monkeypatch.setattr("acid_causal.finetuning.fit_null", lambda *_, **__: parent.null)
+
+
+def tuned(data: object, parent: TrainedModel, **options: object) -> TrainedModel:
+    options = {"steps": 4, "null_questions": 1000, "device": "cpu", "progress": False} | options
+    return finetune(data, model=parent, **options)
+
+
+def same_weights(one: TrainedModel, other: TrainedModel) -> bool:
+    theirs = other.network.state_dict()
+    return all(torch.equal(v, theirs[k]) for k, v in one.network.state_dict().items())
+
+
+def test_a_copy_is_tuned_and_says_so(parent, table, tmp_path):
+    weights, before, data = parent.sha256, table.copy(), pd.DataFrame(table)
+    model = tuned(data, parent, seed=3)
+    np.testing.assert_array_equal(data.to_numpy(), before)
+    assert replace(parent).sha256 == weights  # a new object, whose hash is taken anew
+    assert not same_weights(model, parent)
+    assert not model.network.training
+    assert model.name == "tiny-finetuned"
+    assert (model.recipe.model, model.recipe.seed) == (parent.recipe.model, 3)
+    (stage,) = model.history["finetuned"]
+    assert (stage["parent"], stage["parent_sha256"]) == ("tiny", weights)
+    assert (stage["rows"], stage["columns"], stage["steps"], stage["seed"]) == (120, 6, 4, 3)
+    assert model.history["steps"] == 4
+    model.save(tmp_path / "mine.safetensors")
+    again = load_model(tmp_path / "mine.safetensors")
+    assert again.sha256 == model.sha256
+    assert again.history == model.history
+    x, y, z = table[:60, [0, 3, 2]].T
+    assert ci_test(x, y, z, model=again).pvalue == ci_test(x, y, z, model=model).pvalue
+
+
+@pytest.mark.usefixtures("old_null")
+def test_tuning_a_tuned_model_keeps_its_past(parent, table):
+    once = tuned(table, parent, name="mine")
+    twice = tuned(table[:, :4] + 1.0, once, name="ours")
+    first, second = twice.history["finetuned"]
+    assert first == once.history["finetuned"][0]
+    assert second["parent"] == "mine"
+    assert second["parent_sha256"] == once.sha256
+    assert first["data_sha256"] != second["data_sha256"]
+    assert twice.history["steps"] == 8
+
+
+@pytest.mark.usefixtures("old_null")
+def test_it_depends_on_the_seed_and_on_nothing_else(parent, table):
+    torch.manual_seed(1)
+    one = tuned(table, parent)
+    state = torch.get_rng_state()
+    torch.manual_seed(2)
+    two = tuned(table.astype(np.float32).astype(float), parent)
+    same = tuned(np.asfortranarray(table), parent)
+    assert same.sha256 == one.sha256
+    assert two.history["finetuned"] != one.history["finetuned"]
+    assert not same_weights(tuned(table, parent, seed=1), one)
+    torch.manual_seed(1)
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+@pytest.mark.usefixtures("old_null")
+def test_half_of_the_steps_are_about_the_table(parent, table, monkeypatch):
+    drawn = []
+    for source in (TableStream, Stream):
+
+        def draw(self, generator, *, original=source.draw, kind=source, **size):
+            drawn.append(kind)
+            return original(self, generator, **size)
+
+        monkeypatch.setattr(source, "draw", draw)
+    tuned(table, parent, steps=6)
+    assert drawn[:6] == [TableStream, Stream] * 3
+
+
+@pytest.mark.usefixtures("old_null")
+def test_units_and_columns_of_no_matter(parent, table):
+    scaled = np.exp(table) * 1e-9
+    with pytest.warns(AcidWarning, match="constant columns .*left out: X7"):
+        wide = tuned(np.column_stack([scaled, np.ones(120)]), parent)
+    assert wide.history["finetuned"][0]["columns"] == 6
+    assert same_weights(wide, tuned(table, parent))
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        pytest.param(lambda x: np.sign(x), id="signs"),
+        pytest.param(lambda x: np.column_stack([x, 2 * x, x[:, 0] + x[:, 1]]), id="collinear"),
+        pytest.param(lambda x: x[:, :2], id="two columns"),
+        pytest.param(lambda x: np.where(x > 1.5, 1e12, x), id="outliers"),
+        pytest.param(lambda x: (x > 1.8).astype(int), id="rare ones"),
+    ],
+)
+@pytest.mark.usefixtures("old_null")
+def test_tables_unlike_any_other(parent, table, columns):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = tuned(columns(table), parent)
+    assert all(v.isfinite().all() for v in model.network.state_dict().values())
+
+
+@pytest.mark.usefixtures("old_null")
+def test_rows_that_lack_a_value(parent, table):
+    lacking = table.copy()
+    lacking[:15, 2] = np.nan
+    with pytest.raises(InputError, match=r"missing values \(NaN\) in 'X3': 15"):
+        tuned(lacking, parent)
+    model = tuned(lacking, parent, missing="drop")
+    assert model.history["finetuned"][0]["rows"] == 105
+    assert same_weights(model, tuned(table[15:], parent))
+    lacking[:, 4] = np.where(np.arange(120) < 30, np.nan, 0.0)
+    with pytest.raises(InputError, match=r"90 rows without a missing value, of 120.*at least 100"):
+        tuned(lacking, parent, missing="drop")
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "message"),
+    [
+        (np.zeros((99, 3)), InputError, "99 rows; fine-tuning needs at least 100"),
+        (np.zeros((100, 3)), InputError, "0 columns that vary; .* at least 2"),
+        (np.arange(200.0)[:, None], InputError, "1 columns that vary; .* at least 2"),
+        (np.full((200, 2), np.inf), InputError, "infinite values"),
+        (np.full((200, 2), "a"), InputTypeError, "not real numbers"),
+        (np.zeros(200), InputError, "must have shape"),
+    ],
+)
+@pytest.mark.usefixtures("old_null")
+def test_tables_that_cannot_be_used(parent, data, error, message):
+    with pytest.raises(error, match=message):
+        tuned(data, parent)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("steps", 0, "steps must be at least 1, not 0"),
+        ("learning_rate", -1.0, "learning_rate must be a positive number"),
+        ("null_questions", 999, "null_questions must be at least 1000"),
+        ("seed", -1, "seed must be from 0"),
+        ("name", "a/b", "name must be letters"),
+        ("missing", "dorp", "Did you mean 'drop'"),
+        ("device", "tpu", "device"),
+    ],
+)
+def test_options_that_have_no_such_value(parent, table, option, value, message):
+    with pytest.raises(OptionError, match=message):
+        tuned(table, parent, **{option: value})
+
+
+def test_unknown_model(table):
+    with pytest.raises(OptionError, match=r"unknown model 'acid-bass'.*acid-base"):
+        finetune(table, model="acid-bass")
+
+
+def test_it_learns_what_a_table_is_like(parent):
+    """From random weights, a few dozen steps on a table tell its dependent pairs from others."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(400, 3))
+    x = np.abs(z) + 0.3 * rng.normal(size=(400, 3))
+    values = torch.from_numpy(np.column_stack([z, x])).float()
+    stream = TableStream(values, 0, entries=4000)
+    network = copy.deepcopy(parent.network)
+    config = TrainingConfig(steps=50, learning_rate=5e-3, warmup=5)
+
+    def auc() -> float:
+        logits, labels = [], []
+        for number in range(15):
+            batch = stream.draw(seeded("fresh", number))
+            with torch.no_grad():
+                scored = score_pairs(network, transform_batch(batch, network.transform))
+            logits.append(scored.logit)
+            labels.append(scored.label)
+        return float(roc_auc_score(torch.cat(labels), torch.cat(logits)))
+
+    before = auc()
+    train_on(network, lambda _, g: stream.draw(g), config, seed=0, progress=False)
+    assert auc() > max(0.75, before + 0.05)

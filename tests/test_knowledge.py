@@ -1,0 +1,107 @@
+"""Background knowledge: how it is written, what contradicts itself, what causal-learn is told."""
+
+import json
+from itertools import permutations
+
+import pytest
+from causallearn.graph.GraphNode import GraphNode
+
+from acid_causal.errors import InputError, OptionError
+from acid_causal.knowledge import Knowledge
+
+KNOWN = Knowledge(
+    forbid=(("cancer", "smoking"),),
+    require=(("smoking", "tar"),),
+    tiers=(("age", "sex"), ("smoking",), ("cancer",)),
+)
+TOML = """
+forbid = [["cancer", "smoking"]]  # no edge cancer -> smoking
+require = [["smoking", "tar"]]
+tiers = [["age", "sex"], ["smoking"], ["cancer"]]
+"""
+COLUMNS = ["age", "cancer", "sex", "smoking", "tar"]
+
+
+def test_files(tmp_path):
+    (tmp_path / "known.toml").write_text(TOML)
+    (tmp_path / "known.JSON").write_text(json.dumps(KNOWN.to_dict()))
+    assert Knowledge.read(tmp_path / "known.toml") == KNOWN
+    assert Knowledge.read(str(tmp_path / "known.JSON")) == KNOWN
+    (tmp_path / "nothing").write_text("")
+    assert not Knowledge.read(tmp_path / "nothing")
+    assert KNOWN
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.toml", "forbid = [", "cannot read the knowledge in .*a.toml"),
+        ("a.json", "{", "cannot read the knowledge in .*a.json"),
+        ("a.toml", "forbidden = []", "unknown key of knowledge 'forbidden'. Did you mean 'forbid'"),
+        ("a.toml", "forbid = 'a,b'", "forbid must be a list"),
+        ("a.toml", "forbid = ['ab']", "each edge of forbid must be a list"),
+        ("a.toml", "forbid = [['a']]", "must be a pair"),
+        ("a.toml", "tiers = [[1, 2]]", "1 is none"),
+        ("a.json", "[]", "must be a table"),
+    ],
+)
+def test_files_with_mistakes(tmp_path, name, text, message):
+    (tmp_path / name).write_text(text)
+    with pytest.raises((InputError, OptionError), match=message):
+        Knowledge.read(tmp_path / name)
+    with pytest.raises(InputError, match="No such file"):
+        Knowledge.read(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"forbid": (("a", "a"),)}, "to itself"),
+        ({"require": (("a", "b"),), "forbid": (("a", "b"),)}, "required and forbidden at once"),
+        ({"require": (("b", "a"),), "tiers": (("a",), ("b",))}, "goes back in the tiers"),
+        ({"require": (("a", "b"), ("b", "c"), ("c", "a"))}, "make a cycle: a -> b -> c -> a"),
+        ({"require": (("a", "b"), ("b", "a"))}, "make a cycle"),
+        ({"tiers": (("a",), ("b", "a"))}, "'a' is in more than one place"),
+    ],
+)
+def test_contradictions(parts, message):
+    with pytest.raises(InputError, match=message):
+        Knowledge(**parts)
+
+
+def test_names_are_checked():
+    KNOWN.check(COLUMNS)
+    with pytest.raises(OptionError, match=r"'smoking'.*Did you mean 'smokes'"):
+        KNOWN.check(["age", "sex", "cancer", "tar", "smokes"])
+
+
+def test_joining():
+    more = Knowledge(forbid=(("a", "b"),))
+    assert (KNOWN | more).forbid == (("cancer", "smoking"), ("a", "b"))
+    with pytest.raises(InputError, match="only one"):
+        _ = KNOWN | KNOWN
+    with pytest.raises(InputError, match="at once"):
+        _ = more | Knowledge(require=(("a", "b"),))
+
+
+def test_what_it_says():
+    assert KNOWN.forbids("cancer", "age")
+    assert not KNOWN.forbids("age", "cancer")
+    assert KNOWN.forbids("tar", "smoking")  # as the other direction is required
+    assert KNOWN.requires("tar", "smoking")
+    assert not KNOWN.keeps_apart("age", "sex")
+    both = Knowledge(forbid=(("a", "b"), ("b", "a")))
+    assert both.keeps_apart("a", "b")
+    assert Knowledge(forbid=(("b", "c"),), tiers=(("b",), ("c",))).keeps_apart("c", "b")
+
+
+def test_causal_learn_is_told_the_same():
+    told = KNOWN.to_causal_learn(COLUMNS)
+    nodes = {name: GraphNode(name) for name in COLUMNS}
+    for a, b in permutations(COLUMNS, 2):
+        required = told.is_required(nodes[a], nodes[b])
+        assert required == ((a, b) in KNOWN.require)
+        assert told.is_forbidden(nodes[a], nodes[b]) == (
+            KNOWN.forbids(a, b) and (b, a) not in KNOWN.require
+        )
+    assert Knowledge().to_causal_learn(COLUMNS) is None

@@ -1,0 +1,27 @@
+"""Names and numbers for readers."""
+
+import pytest
+
+from acid_causal.labels import arrow, given_text, printable, printable_names, pvalue_text
+
+
+def test_printable():
+    assert printable("two\nlines \t of \x00 text") == "two lines of text"
+    assert printable("名前 ö") == "名前 ö"
+    assert printable(" ") == "(no name)"
+    assert printable_names(["a", "a\n", " a"]) == {"a": "a", "a\n": "a (2)", " a": "a (3)"}
+
+
+@pytest.mark.parametrize(
+    ("pvalue", "text"),
+    [(1.0, "1.000"), (0.05, "0.050"), (0.001, "0.001"), (4.2e-4, "4e-4"), (3e-12, "3e-12"),
+     (0.0, "< 1e-300")],
+)  # fmt: skip
+def test_pvalues(pvalue, text):
+    assert pvalue_text(pvalue) == text
+
+
+def test_given_and_arrows():
+    assert given_text(()) == "nothing"
+    assert given_text(("a", "b\n")) == "a, b"
+    assert (arrow("-->"), arrow("<-o")) == ("→", "←o")

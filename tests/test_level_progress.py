@@ -1,0 +1,75 @@
+"""Bars by level: each level is foreseen exactly."""
+
+from collections import Counter
+
+import pytest
+from graph_cases import make_oracle
+from oracle import random_dag
+
+from acid_causal import graph_search, level_progress
+from acid_causal.graph_search import search_graph
+from acid_causal.inputs import Question
+from acid_causal.knowledge import Knowledge
+from acid_causal.level_progress import LevelProgress
+
+
+@pytest.fixture
+def followed(monkeypatch) -> list[LevelProgress]:
+    """Collects what follows each search."""
+    made = []
+
+    class Following(LevelProgress):
+        def __init__(self, *args, **options):
+            super().__init__(*args, **options)
+            made.append(self)
+
+    monkeypatch.setattr(graph_search, "LevelProgress", Following)
+    return made
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    "known",
+    [Knowledge(), Knowledge(forbid=(("a", "b"), ("b", "a")), require=(("c", "h"),))],
+)
+def test_levels_are_foreseen(monkeypatch, followed, seed, known):
+    table = make_oracle(monkeypatch, random_dag(8, 3.0, seed))
+    found = search_graph(table, knowledge=known, progress=True)
+    sizes = Counter(len(cond) for _, _, cond in found.pvalues)
+    assert followed[0].totals == [sizes[size] for size in range(len(sizes))]
+    assert len(sizes) > 2
+
+
+def test_later_phases_have_a_bar_without_a_total():
+    progress = LevelProgress(tuple("abc"), 0.05, show=False)
+    answers: dict[Question, float] = {}
+    for question, pvalue in [
+        ((0, 1, ()), 0.0), ((0, 2, ()), 0.0), ((1, 2, ()), 0.9), ((0, 1, (2,)), 0.0),
+        ((0, 2, (1,)), 0.0),
+    ]:  # fmt: skip
+        progress.follow(question, answers)
+        progress.advance(1)
+        answers[question] = pvalue
+    # Level 1 has the questions of the two edges that level 0 left; there is no level 2.
+    assert (progress.totals, progress.counts) == ([3, 2], [3, 2])
+    for later in ((1, 2, (0,)), (0, 1, ()), (0, 1, (2,))):
+        progress.follow(later, answers)
+        progress.advance(1)
+    assert (progress.totals, progress.counts) == ([3, 2, 0], [3, 3, 2])
+
+
+def test_bars_on_a_terminal_only(monkeypatch, followed, capsys):
+    table = make_oracle(monkeypatch, random_dag(5, 2.0, 0))
+    search_graph(table, progress=True)
+    assert capsys.readouterr().err == ""
+    shown = []
+
+    class Bar(level_progress.tqdm):  # type: ignore[misc]
+        def __init__(self, *args, **options):
+            shown.append((options["desc"], options["total"]))
+            super().__init__(*args, **{**options, "disable": False})
+
+    monkeypatch.setattr(level_progress, "tqdm", Bar)
+    search_graph(table, progress=True)
+    assert shown[0] == ("|S| = 0", 10)
+    assert "|S| = 0" in capsys.readouterr().err

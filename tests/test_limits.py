@@ -1,0 +1,179 @@
+"""In what a question is unlike training: told in the result, and once in a warning."""
+
+import copy
+import pickle
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from acid_causal.checkpoint import TrainedModel
+from acid_causal.errors import AcidWarning
+from acid_causal.limits import REPEATED
+from acid_causal.reference import Reference, summarise
+from acid_causal.tester import Tester, ci_test
+
+
+def numbers_of(model: TrainedModel, x: np.ndarray) -> np.ndarray:
+    """What the columns of a table look like to a network, given nothing."""
+    tester = Tester(x, model=model)
+    columns = [((), (k,)) for k in range(tester.d)]
+    with torch.inference_mode():
+        encoded = tester._answering.encodings.encode(columns, tester._all_rows)
+        return np.concatenate([summarise(encoding) for encoding in encoded.values()])
+
+
+@pytest.fixture(scope="module")
+def model(tiny_model) -> TrainedModel:
+    """The tiny model with a reference: normal columns of 60 rows, given nothing."""
+    rng = np.random.default_rng(0)
+    numbers = numbers_of(tiny_model, rng.normal(size=(60, 300)))
+    m = len(numbers)
+    # Beside the sample a few odd ones, as in a stream: the bound is theirs.
+    odd = numbers[:5] + np.linspace(-0.5, 0.5, numbers.shape[1])
+    reference = Reference.fit(
+        np.vstack([numbers, odd]), np.full(m + 5, 60.0), np.zeros(m + 5), np.zeros(m + 5)
+    )
+    return replace(tiny_model, null=replace(tiny_model.null, reference=reference))
+
+
+@pytest.fixture
+def plain() -> np.ndarray:
+    return np.random.default_rng(1).normal(size=(60, 4))
+
+
+def kinds(x: np.ndarray, model: TrainedModel, cond=(2,), **options) -> tuple[str, ...]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AcidWarning)
+        return Tester(x, model=model, **options).test(0, 1, cond).unlike_training
+
+
+def test_nothing_to_say_of_data_like_training(model, plain):
+    result = Tester(plain, model=model).test(0, 1)
+    assert result.unlike_training == ()
+    assert 0 < result.distance < 1
+
+
+def test_sizes(tiny_model, plain):
+    assert kinds(plain[:19], tiny_model) == ("few samples",)
+    assert kinds(plain[:20], tiny_model) == ()
+    rng = np.random.default_rng(2)
+    assert kinds(rng.normal(size=(250, 3)), tiny_model) == ("many samples",)
+    wide = rng.normal(size=(60, 8))
+    assert kinds(wide, tiny_model, range(2, 7)) == ()
+    assert kinds(wide, tiny_model, range(2, 8)) == ("large set",)
+    # A constant column is no member of the set.
+    wide[:, 7] = 1.0
+    assert kinds(wide, tiny_model, range(2, 8)) == ()
+
+
+@pytest.mark.parametrize("column", [0, 1, 2])
+def test_ties(tiny_model, plain, column):
+    plain[:, column] = np.floor(3 * plain[:, column])
+    assert kinds(plain, tiny_model) == ("ties",)
+    assert kinds(plain, tiny_model, (3,)) == (("ties",) if column < 2 else ())
+    stream = replace(tiny_model.recipe.stream, discrete=0.1)
+    trained = replace(tiny_model, recipe=replace(tiny_model.recipe, stream=stream))
+    assert kinds(plain, trained) == ()
+
+
+def test_rounded_numbers_are_no_ties(tiny_model, plain):
+    assert kinds(np.round(plain, 1), tiny_model) == ()
+
+
+def test_repeated_rows(tiny_model):
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(100, 4))
+    assert kinds(x[rng.integers(0, 100, 100)], tiny_model) == ("repeated rows",)
+    few = round(REPEATED * 100)
+    assert kinds(np.vstack([x, x[:few]]), tiny_model) == ()
+    assert kinds(np.vstack([x, x[: few + 2]]), tiny_model) == ("repeated rows",)
+    # The rows of a table are what repeats, not those of the columns of a question.
+    half = x.copy()
+    half[:50, :3] = half[50:, :3]
+    assert kinds(half, tiny_model) == ()
+
+
+def test_rows_repeat_by_chance_in_a_table_of_few_values(tiny_model):
+    rng = np.random.default_rng(4)
+    levels = rng.integers(0, 3, size=(120, 3)).astype(float)
+    assert kinds(levels, tiny_model) == ("ties",)
+    years = np.column_stack([rng.integers(20, 60, 120), levels[:, :2]]).astype(float)
+    assert kinds(years, tiny_model) == ("ties",)
+
+
+def test_serial_rows(tiny_model):
+    rng = np.random.default_rng(5)
+    walks = np.cumsum(rng.normal(size=(150, 3)), axis=0)
+    assert kinds(walks, tiny_model) == ("serial rows",)
+    assert kinds(walks[rng.permutation(150)], tiny_model) == ()
+    walks[:, 1] = rng.normal(size=150)  # one independent row after another is enough
+    assert kinds(walks, tiny_model) == ()
+
+
+def test_unfamiliar_data(model, plain):
+    plain[:, 0] = np.where(plain[:, 0] > 1.2, 1.0, 0.0)
+    tester = Tester(plain, model=model)
+    with pytest.warns(AcidWarning) as warned:
+        result = tester.test(0, 1)
+    assert tester.test(1, 2).distance < 1 < result.distance
+    assert result.unlike_training == ("ties", "unfamiliar data")
+    assert sum("hardly any question" in str(w.message) for w in warned) == 1
+    assert "(X1, X2 | )" in str(warned[-1].message)
+
+
+def test_a_rare_unfamiliar_question_is_chance(model):
+    """It is marked, but among many that are fine there is no warning."""
+    x = np.random.default_rng(6).normal(size=(60, 30))
+    stream = replace(model.recipe.stream, discrete=0.1)
+    model = replace(model, recipe=replace(model.recipe, stream=stream))
+    x[:, 0] = np.where(x[:, 0] > 1.2, 1.0, 0.0)
+    asked = [(i, j, ()) for i in range(1, 20) for j in range(1, i)]
+    results = Tester(x, model=model).test_many(asked)
+    fine = [q for q, result in zip(asked, results, strict=True) if result.distance < 1][:100]
+    assert len(fine) == 100
+    *_, last = Tester(x, model=model).test_many([*fine, (0, 1, ())])  # warnings are errors here
+    assert last.unlike_training == ("unfamiliar data",)
+    with pytest.warns(AcidWarning, match="hardly any question"):
+        Tester(x, model=model).test_many([*fine[:3], (0, 1, ())])
+
+
+def test_each_kind_is_warned_of_once(tiny_model, plain):
+    tester = Tester(plain[:19], model=tiny_model)
+    with pytest.warns(AcidWarning, match="fewer than the 20") as warned:
+        results = tester.test_many([(0, 1, ()), (1, 2, ()), (2, 3, ())])
+    assert len(warned) == 1
+    assert warned[0].filename == __file__
+    assert all(result.unlike_training == ("few samples",) for result in results)
+    for same in (tester, copy.deepcopy(tester), pickle.loads(pickle.dumps(tester))):
+        assert same.test(0, 2).unlike_training == ("few samples",)
+
+
+def test_fitted_nulls_point_to_permutations(tiny_model, plain):
+    with pytest.warns(AcidWarning, match='null="permutation" draws them from the data'):
+        ci_test(plain[:10, 0], plain[:10, 1], model=tiny_model)
+    with pytest.warns(AcidWarning, match="power there is unknown"):
+        ci_test(plain[:10, 0], plain[:10, 1], model=tiny_model, null="permutation", permutations=19)
+
+
+def test_without_a_reference_there_is_no_distance(tiny_model, plain):
+    assert Tester(plain, model=tiny_model).test(0, 1).distance is None
+
+
+def test_where_nothing_could_depend_nothing_is_unlike(model, plain):
+    plain[:, 0] = 1.0
+    with pytest.warns(AcidWarning, match="constant"):
+        result = Tester(plain, model=model).test(0, 1)
+    assert result.unlike_training == ()
+    assert result.distance is None
+
+
+def test_gaps_decide_which_rows_are_looked_at(tiny_model):
+    rng = np.random.default_rng(7)
+    x = rng.normal(size=(100, 4))
+    x[80:] = x[:20]
+    x[80:, 3] = np.nan
+    assert kinds(x, tiny_model, (3,), missing="drop") == ()
+    assert kinds(np.nan_to_num(x), tiny_model, (2,)) == ()

@@ -1,0 +1,178 @@
+"""The report: self-contained, escaped, and alive in a browser."""
+
+import re
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from graph_cases import HOSTILE, made_discovery
+
+from acid_causal.labels import printable
+from acid_causal.report import render, write_report
+
+EDGES = [(0, 1, "-->"), (1, 2, "o->"), (2, 3, "<->"), (3, 4, "o-o"), (5, 4, "---")]
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+
+
+class Page(HTMLParser):
+    """Counts the elements of a page and collects its text and its attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: Counter[str] = Counter()
+        self.attributes: list[tuple[str, str, str]] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] += 1
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.fixture(params=[False, True], ids=["plain", "sampled"])
+def hostile(request) -> str:
+    found = made_discovery(
+        HOSTILE, EDGES, method="fci", sampled=request.param, warnings=["<b>warned</b> & told"]
+    )
+    return render(found, title="<i>data</i>.csv")
+
+
+def test_all_is_escaped(hostile):
+    page = Page(hostile)
+    assert page.tags["script"] == 2  # the data and ours
+    assert not {"img", "b", "i", "iframe", "link", "object"} - {"i"} & set(page.tags)
+    assert not [name for _, name, _ in page.attributes if name.startswith("on")]
+    assert "49" not in page.text  # nothing of the table is a template
+    for name in HOSTILE:
+        assert printable(name) in page.text
+    assert "<b>warned</b> & told" in page.text
+    assert "<i>data</i>.csv" in page.text
+
+
+def test_nothing_is_fetched(hostile):
+    page = Page(hostile)
+    links = [(tag, v) for tag, name, v in page.attributes if name in ("src", "href", "xlink:href")]
+    assert all(value.startswith("#") for _, value in links)
+    policy = next(v for tag, name, v in page.attributes if v.startswith("default-src"))
+    assert re.fullmatch(
+        r"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-[\w+/=]+'", policy
+    )
+    assert "@import" not in hostile
+    assert not re.search(r"url\((?!#)", hostile)
+
+
+def test_what_it_says(tmp_path):
+    found = made_discovery(list("abcdef"), EDGES, method="fci", sampled=True, warnings=["careful"])
+    found.provenance["command"] = "acid-causal discover 'my data.csv'"
+    write_report(found, tmp_path / "deep" / "report.html", title="my data.csv")
+    text = " ".join(Page((tmp_path / "deep" / "report.html").read_text("utf-8")).text.split())
+    for part in (
+        "Causal graph by FCI with the test tiny: 6 variables, 1,234 rows, 5 edges (1 directed)",
+        "careful", "acid-causal discover 'my data.csv'", "sha256 " + "cd" * 32, "seed 0",
+        "samples of 70% of the rows", "A o→ B", "10 pairs", "no value missing", "required",
+    ):  # fmt: skip
+        assert part in text, part
+
+
+def test_one_edge_and_none():
+    alone = Page(render(made_discovery(["a", "b"], [(0, 1, "---")])))
+    assert "1 edge (0 directed)" in " ".join(alone.text.split())
+    assert "None: all pairs are linked." in alone.text
+    none = Page(render(made_discovery(["a", "b"], [])))
+    assert "0 edges" in " ".join(none.text.split())
+    assert "No two variables are linked" in none.text
+
+
+# ---- in a browser ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    api = pytest.importorskip("playwright.sync_api")
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(browser, tmp_path) -> Iterator[Any]:
+    """Opens a report of hostile names; fails if it complains, asks for anything, or runs a name."""
+    found = made_discovery(HOSTILE, EDGES, method="fci", sampled=True)
+    write_report(found, tmp_path / "report.html", title="data.csv")
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    told: list[str] = []
+    page.on("console", lambda message: told.append(message.text))
+    page.on("pageerror", lambda error: told.append(str(error)))
+    page.on("dialog", lambda dialog: told.append(dialog.message) or dialog.dismiss())
+    page.on("request", lambda request: told.append(request.url))
+    page.goto((tmp_path / "report.html").as_uri())
+    yield page
+    assert told == [(tmp_path / "report.html").as_uri()]
+    page.close()
+
+
+@pytest.mark.slow
+def test_choosing_an_edge_and_a_variable(opened):
+    # A click in the middle of an edge, as a finger would.
+    hit = opened.locator(".edge.hit[data-edge='0'] path")
+    hit.click(force=True)
+    detail = opened.locator("#detail").inner_text()
+    assert "<script>alert(1)</script> → </script><img src=x onerror=alert(2)>" in detail
+    assert "is a cause of" in detail
+    assert "0.040" in detail
+    assert "50 %" in detail
+    assert opened.locator("tr.chosen").get_attribute("data-edge") == "0"
+    opened.locator("tr[data-edge='3']").click()
+    assert "o–o" in opened.locator("#detail h3").inner_text()
+    opened.locator(".node.box[data-node='4']").click()
+    assert opened.locator("#detail li").count() == 2
+    assert opened.locator(".edge.line.faded").count() == 3
+    opened.keyboard.press("Escape")
+    assert opened.locator(".faded, .chosen").count() == 0
+
+
+@pytest.mark.slow
+def test_sorting_and_filtering(opened):
+    def pvalues() -> list[float]:
+        cells = opened.locator(".edges tbody td[data-label='p']").all()
+        return [float(cell.get_attribute("data-value")) for cell in cells]
+
+    opened.get_by_role("button", name="p-value").first.click()
+    assert pvalues() == sorted(pvalues())
+    opened.get_by_role("button", name="p-value").first.click()
+    assert pvalues() == sorted(pvalues(), reverse=True)
+    opened.locator("#filter").fill("名前")
+    visible = opened.locator(".separations tbody tr:visible")
+    assert visible.count() == 10
+    assert all("名前" in row.inner_text() for row in visible.all())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_it_fits_the_screen(opened, width):
+    opened.set_viewport_size({"width": width, "height": 800})
+    assert opened.evaluate("document.documentElement.scrollWidth") <= width
+    size = "el => el.querySelector('text').getBoundingClientRect().height"
+    assert opened.locator(".node.name[data-node='7']").evaluate(size) > 8  # legible
+
+
+@pytest.mark.slow
+def test_print_opens_all(opened):
+    opened.emulate_media(media="print")
+    opened.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert opened.locator("details:not([open])").count() == 0
+    assert not opened.locator(".zoom").is_visible()
+    assert len(opened.pdf(format="A4")) > 10_000
