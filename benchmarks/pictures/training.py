@@ -23,7 +23,7 @@ def draw_training(rows: pd.DataFrame, sample_sizes: Sequence[int], path: Path) -
         sample_sizes: At most three.
         path: The PNG.
     """
-    with picture(path, 10.0, 4.4) as figure:
+    with picture(path, 10.0, 5.0) as figure:
         title = "Training on the six data models, MLP-16"
         figure.suptitle(title, fontsize=13, fontweight="bold")
         left, right = figure.subplots(1, 2, sharex=True)
@@ -31,11 +31,8 @@ def draw_training(rows: pd.DataFrame, sample_sizes: Sequence[int], path: Path) -
         _draw(right, rows, {"loss": "fixed datasets", "training_loss": "training"})
         left.set_title("AUC", loc="left")
         right.set_title("loss (nats)", loc="left")
-        # Chance, in grey; legends where a curve that learns does not come.
-        left.axhline(0.5, color=GREY, linewidth=1.0)
+        left.axhline(0.5, color=GREY, linewidth=1.0)  # chance
         right.axhline(math.log(2), color=GREY, linewidth=1.0)
-        left.legend(fontsize=9, handlelength=4, loc="lower right")
-        right.legend(fontsize=9, handlelength=4, loc="lower left")
         steps = sorted(rows["step"].unique())
         left.set_xscale("log")
         left.xaxis.set_major_locator(FixedLocator(steps))
@@ -43,6 +40,9 @@ def draw_training(rows: pd.DataFrame, sample_sizes: Sequence[int], path: Path) -
         left.set_xticklabels([f"{step:,}" for step in steps])
         for panel in (left, right):
             panel.set_xlabel("steps")
+            panel.legend(
+                loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, fontsize=9, handlelength=4
+            )
 
 
 def _draw(panel: Axes, rows: pd.DataFrame, columns: dict[str, str]) -> None:
