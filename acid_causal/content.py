@@ -78,13 +78,13 @@ def mix(bits: UInt64[Hashes, "*shape"], number: int = 0) -> UInt64[Hashes, "*sha
     return bits ^ (bits >> np.uint64(31))
 
 
-def repeated_rows(values: Float[NDArray[np.float64], "n d"]) -> float:
-    """Returns the share of rows that equal an earlier one."""
+def distinct_rows(values: Float[NDArray[np.float64], "n d"]) -> Int64[Ranks, " kept"]:
+    """Returns, in order, the rows that equal no earlier one."""
     keys = np.zeros(len(values), dtype=np.uint64)
     for k in range(values.shape[1]):
         # Adding nought makes one number of the two noughts.
         keys = mix(keys ^ (values[:, k] + 0.0).view(np.uint64))
-    return 1 - len(np.unique(keys)) / len(keys)
+    return np.sort(np.unique(keys, return_index=True)[1])
 
 
 def _hash_rows(

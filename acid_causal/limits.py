@@ -24,12 +24,8 @@ from acid_causal.model import TargetEncoding
 from acid_causal.notices import Notices
 from acid_causal.null import FITTED
 from acid_causal.reference import summarise
-from acid_causal.rows import Rows
+from acid_causal.rows import TIES, Rows
 
-# Chance that two rows hold the same value of a column: that of twenty values, equally frequent.
-TIES = 0.05
-# Share of rows that repeat another one.
-REPEATED = 0.05
 # Correlation of neighbouring rows: at least this, and so many of its deviations where it is none.
 SERIAL, _SERIAL_DEVIATIONS = 0.3, 5.0
 # One question in a thousand is unfamiliar by chance; so many of those asked are not.
@@ -135,11 +131,11 @@ class Limits:
                 f"{self._names(task)} holds a column of few different values, and {name} was "
                 f"trained on continuous ones: {self._effect}",
             )
-        if _repeats_itself(rows):
+        if rows.repeated:
             yield (
                 "repeated rows",
-                f"{rows.repeated:.0%} of the rows repeat others, which regressions take for "
-                "knowledge: independence is rejected too often; resample without replacement",
+                f"{rows.repeated:.0%} of the rows repeat others, as in a bootstrap sample: each is "
+                "used once, as regressions would find a row in its own copy",
             )
         if _is_serial(task, rows):
             yield (
@@ -160,15 +156,6 @@ class Limits:
         if self._fitted:
             return 'its p-values are extrapolated; null="permutation" draws them from the data'
         return "its power there is unknown"
-
-
-def _repeats_itself(rows: Rows) -> bool:
-    """Says whether more rows repeat others than the ties of single columns would explain."""
-    if rows.repeated <= REPEATED:
-        return False
-    # Columns of few values may depend on one another in any way, so they explain nothing.
-    ties = [rows.tie_chance(k) for k in range(rows.d)]
-    return rows.repeated > REPEATED + rows.n * math.prod(tie for tie in ties if tie <= TIES)
 
 
 def _is_serial(task: Task, rows: Rows) -> bool:

@@ -1,6 +1,6 @@
 """The rows that some tests share, read column by column when a test needs them."""
 
-from functools import cached_property
+import math
 
 import numpy as np
 import torch
@@ -8,17 +8,26 @@ from jaxtyping import Float, Int64
 from numpy.typing import NDArray
 from torch import Tensor
 
-from acid_causal.content import Ranks, ranks, repeated_rows
+from acid_causal.content import Ranks, distinct_rows, ranks
 from acid_causal.inputs import Columns, Table
 from acid_causal.model import ACIDModel
+
+# Chance that two rows hold the same value of a column: that of twenty values, equally frequent.
+TIES = 0.05
+# Share of rows that repeat another one.
+REPEATED = 0.05
 
 
 class Rows:
     """Some rows of a table, as the network reads them and as ranks.
 
+    Rows that repeat others more often than ties would explain, as in a bootstrap sample, are there
+    once: a regression judged by leaving a row out would find the row's own copy.
+
     Attributes:
         gaps: the columns whose missing values decided the rows.
         n: number of rows.
+        repeated: share of the rows that was left out because they repeat others.
         d: number of columns of the table.
     """
 
@@ -28,10 +37,24 @@ class Rows:
         lacking = np.isnan(table.values[:, list(gaps)]).any(axis=1)
         self._kept = np.flatnonzero(~lacking)
         self.n, self.d = len(self._kept), table.values.shape[1]
+        self.repeated = 0.0
         self._transformed: dict[int, Float[Tensor, " n"]] = {}
         self._constant: dict[int, bool] = {}
         self._tie_chance: dict[int, float] = {}
         self._serial: dict[int, float] = {}
+        self._leave_out_repeated()
+
+    def _leave_out_repeated(self) -> None:
+        distinct = distinct_rows(self._values[self._kept])
+        share = 1 - len(distinct) / self.n if self.n else 0.0
+        if share <= REPEATED:
+            return
+        # Columns of few values may depend on one another in any way, so they explain nothing.
+        ties = [self.tie_chance(k) for k in range(self.d)]
+        if share <= REPEATED + self.n * math.prod(tie for tie in ties if tie <= TIES):
+            return
+        self._kept, self.n, self.repeated = self._kept[distinct], len(distinct), share
+        self._tie_chance.clear()
 
     def is_constant(self, column: int) -> bool:
         """Says whether a column has a single value in these rows."""
@@ -47,11 +70,6 @@ class Rows:
             pairs = float(np.square(counts.astype(float)).sum() - self.n)
             self._tie_chance[column] = pairs / (self.n * (self.n - 1))
         return self._tie_chance[column]
-
-    @cached_property
-    def repeated(self) -> float:
-        """Share of the rows that equal an earlier one in all columns of the table."""
-        return repeated_rows(self._values[self._kept])
 
     def serial_correlation(self, column: int) -> float:
         """Returns the correlation of a column's values in rows that follow one another."""

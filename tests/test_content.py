@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from acid_causal.content import mix, ranks, read_content, repeated_rows
+from acid_causal.content import distinct_rows, mix, ranks, read_content
 
 
 def table(seed: int, n: int = 40, d: int = 5, levels: int | None = None) -> np.ndarray:
@@ -74,9 +74,10 @@ def test_mixing_is_a_bijection_that_looks_random():
     assert not (mix(keys, 1) == mixed).any()
 
 
-def test_share_of_repeated_rows():
+def test_distinct_rows():
     x = np.random.default_rng(5).normal(size=(50, 3))
-    assert repeated_rows(x) == 0
-    assert repeated_rows(np.vstack([x, x[:25]])) == pytest.approx(25 / 75)
-    assert repeated_rows(x[:, ::-1].copy(order="F")) == 0
-    assert repeated_rows(np.array([[0.0, 1.0], [-0.0, 1.0]])) == 0.5
+    every = np.arange(50)
+    np.testing.assert_array_equal(distinct_rows(x), every)
+    np.testing.assert_array_equal(distinct_rows(np.vstack([x, x[:25]])), every)
+    np.testing.assert_array_equal(distinct_rows(x[:, ::-1].copy(order="F")), every)
+    np.testing.assert_array_equal(distinct_rows(np.array([[0.0, 1.0], [-0.0, 1.0]])), [0])

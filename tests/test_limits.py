@@ -11,8 +11,8 @@ import torch
 
 from acid_causal.checkpoint import TrainedModel
 from acid_causal.errors import AcidWarning
-from acid_causal.limits import REPEATED
 from acid_causal.reference import Reference, summarise
+from acid_causal.rows import REPEATED
 from acid_causal.tester import Tester, ci_test
 
 
@@ -94,6 +94,17 @@ def test_repeated_rows(tiny_model):
     half = x.copy()
     half[:50, :3] = half[50:, :3]
     assert kinds(half, tiny_model) == ()
+
+
+def test_repeated_rows_are_used_once(tiny_model):
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=(100, 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AcidWarning)
+        once = Tester(x, model=tiny_model).test(0, 1, (2,))
+        twice = Tester(np.vstack([x, x]), model=tiny_model).test(0, 1, (2,))
+    assert twice.n == 100
+    assert twice.pvalue == pytest.approx(once.pvalue, abs=1e-4)
 
 
 def test_rows_repeat_by_chance_in_a_table_of_few_values(tiny_model):

@@ -159,8 +159,8 @@ SHD: PC against the true CPDAG; FCI against the true PAG without latents, by its
 DAG-SHD: against the DAG itself, undirected edges counted as wrong / as right."""
 
 RESAMPLED_CAPTION = f"""PC, {RESAMPLED_TRANSFORM} input, resampled rows: mean [95 % of the
-resamples]. A bootstrap repeats rows, which tests take for dependence; a subsample is {SUBSAMPLE}
-rows without repetition."""
+resamples]. A bootstrap repeats rows; acid uses them once, the others take them for new ones.
+A subsample is {SUBSAMPLE} rows without repetition."""
 
 
 def _graph_table(rows: pd.DataFrame) -> str:
