@@ -97,7 +97,7 @@ def discover(
         typer.Option(
             metavar="subsample|bootstrap",
             rich_help_panel=CONFIDENCE,
-            help="Without or with repetition. Repeated rows mislead the test.",
+            help="Without or with repetition; repeated rows count once.",
         ),
     ] = "subsample",
     fraction: Annotated[
