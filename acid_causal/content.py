@@ -59,15 +59,13 @@ def read_content(
         z: ranks of the conditioning set.
     """
     rows = mix(mix(_hash_rows(x) + _hash_rows(y)) + _hash_rows(z))
-    of_x, of_y, of_z = (_hash_columns(part, rows) for part in (x, y, z))
-    keys = sum(
-        (_hash_rows(part, of_part) for part, of_part in ((x, of_x), (y, of_y), (z, of_z))),
-        start=np.zeros(len(rows), dtype=np.uint64),
-    )
-    z = z[:, np.argsort(of_z)]
-    if int(of_x.sum()) <= int(of_y.sum()):
-        return Content(keys, x, y, z, swapped=False)
-    return Content(keys, y, x, z, swapped=True)
+    (x, of_x), (y, of_y), (z, _) = (_in_order(part, rows) for part in (x, y, z))
+    swapped = of_x > of_y
+    if swapped:
+        x, y = y, x
+    # Columns of one hash look the same from anywhere in the table: whichever comes first, the
+    # answer is one. Rows are told apart all the same.
+    return Content(_chain(np.hstack([x, y, z]).astype(np.uint64)), x, y, z, swapped)
 
 
 def mix(bits: UInt64[Hashes, "*shape"], number: int = 0) -> UInt64[Hashes, "*shape"]:
@@ -80,21 +78,27 @@ def mix(bits: UInt64[Hashes, "*shape"], number: int = 0) -> UInt64[Hashes, "*sha
 
 def distinct_rows(values: Float[NDArray[np.float64], "n d"]) -> Int64[Ranks, " kept"]:
     """Returns, in order, the rows that equal no earlier one."""
-    keys = np.zeros(len(values), dtype=np.uint64)
-    for k in range(values.shape[1]):
-        # Adding nought makes one number of the two noughts.
-        keys = mix(keys ^ (values[:, k] + 0.0).view(np.uint64))
+    # Adding nought makes one number of the two noughts.
+    keys = _chain((values + 0.0).view(np.uint64))
     return np.sort(np.unique(keys, return_index=True)[1])
 
 
-def _hash_rows(
-    part: Int64[Ranks, "n d"], of_columns: UInt64[Hashes, " d"] | None = None
-) -> UInt64[Hashes, " n"]:
-    """Hashes rows, whatever the order of the columns; the columns' own hashes tell them apart."""
-    entries = part.astype(np.uint64)
-    return mix(entries if of_columns is None else entries + of_columns).sum(axis=1, dtype=np.uint64)
+def _in_order(
+    part: Int64[Ranks, "n d"], rows: UInt64[Hashes, " n"]
+) -> tuple[Int64[Ranks, "n d"], int]:
+    """Orders columns by their hashes, and returns the sum of these."""
+    hashes = mix(mix(part.astype(np.uint64) ^ rows[:, None]).sum(axis=0, dtype=np.uint64))
+    return part[:, np.argsort(hashes)], int(hashes.sum(dtype=np.uint64))
 
 
-def _hash_columns(part: Int64[Ranks, "n d"], rows: UInt64[Hashes, " n"]) -> UInt64[Hashes, " d"]:
-    """Hashes columns, whatever the order of the rows."""
-    return mix(mix(part.astype(np.uint64) ^ rows[:, None]).sum(axis=0, dtype=np.uint64))
+def _hash_rows(part: Int64[Ranks, "n d"]) -> UInt64[Hashes, " n"]:
+    """Hashes rows, whatever the order of the columns."""
+    return mix(part.astype(np.uint64)).sum(axis=1, dtype=np.uint64)
+
+
+def _chain(entries: UInt64[Hashes, "n d"]) -> UInt64[Hashes, " n"]:
+    """Hashes rows, column after column."""
+    keys = np.zeros(len(entries), dtype=np.uint64)
+    for column in entries.T:
+        keys = mix(keys ^ column)
+    return keys

@@ -159,7 +159,7 @@ def _draw_mark(axes: Axes, path: Float[Array, "points 2"], mark: str, color: str
         ))  # fmt: skip
 
 
-def _shortened(path: Float[Array, "points 2"], mark: str) -> Float[Array, "points 2"]:
+def _shortened(path: Float[Array, "points 2"], mark: str) -> Float[Array, "fewer 2"]:
     """Cuts off the end of a path that a mark covers."""
     cut = {"arrow": _ARROW_LENGTH - 1.0, "circle": 2 * _CIRCLE, "tail": 0.0}[mark]
     far = np.linalg.norm(path - path[-1], axis=1) >= cut

@@ -167,7 +167,7 @@ class RecordedACID(ACID):
         super().__init__(data, **options)
         record.test = self
 
-    def _make_tester(self, data: Any, options: dict[str, Any]) -> Tester:
+    def _make_tester(self, data: Any, options: dict[str, Any]) -> Any:
         """Makes a tester that knows the columns' names and shows how far it is."""
         return _ReportingTester(self._record, options)
 

@@ -65,18 +65,18 @@ def labelled_pvalues(
         data: The table, (n, d).
         asked: Questions about its columns, all of them among those with labels.
         labels: 1 where the variables of a question are dependent.
-        model: What to start from; done once for each table and labels.
+        model: What to start from. All folds are tuned at the first call about a table.
         steps: Of fine-tuning, for each fold.
     """
     known = tuple(labels.items())
     fold_of = folds([question for question, _ in known])
+    content = data.tobytes()
+    tuned = [_labelled(content, data.shape, known, fold, model, steps) for fold in range(FOLDS)]
     pvalues = np.empty(len(asked))
-    for fold in range(FOLDS):
+    for fold, answering in enumerate(tuned):
         places = [k for k, question in enumerate(asked) if fold_of[question[:2]] == fold]
-        if places:
-            tuned = _labelled(data.tobytes(), data.shape, known, fold, model, steps)
-            answers = Tester(data, model=tuned).test_many([asked[k] for k in places])
-            pvalues[places] = [answer.pvalue for answer in answers]
+        answers = Tester(data, model=answering).test_many([asked[k] for k in places])
+        pvalues[places] = [answer.pvalue for answer in answers]
     return pvalues.tolist()
 
 

@@ -210,6 +210,7 @@ def test_calibrate(run_command, weights, tmp_path):
     assert torch.get_num_threads() == threads == 1
 
 
+@pytest.mark.slow
 def test_calibrate_for_machines(run_command, weights, tmp_path):
     out = tmp_path / "again.safetensors"
     done = run_command("calibrate", weights, out, "--questions", "1000", "--device", "cpu",

@@ -54,6 +54,15 @@ def test_rows_have_equal_keys_where_they_are_equal():
     assert len(np.unique(np.stack([of_rows.ravel(), of_keys]), axis=1).T) == of_rows.max() + 1
 
 
+def test_rows_differ_though_columns_look_alike():
+    """Every pair of values as often as its mirror image: no hash tells X from Y."""
+    pairs = np.array([[1, 2], [2, 1], [1, 3], [3, 1], [2, 3], [3, 2], [1, 1]], dtype=np.int64)
+    content = read_content(pairs[:, :1], pairs[:, 1:], pairs[:, :0])
+    assert len(np.unique(content.keys)) == 7
+    z = read_content(np.arange(7)[:, None], np.arange(7)[:, None], pairs)
+    assert len(np.unique(z.keys)) == 7
+
+
 def test_components_and_empty_sets():
     r = table(4)
     none = read_content(r[:, :1], r[:, 1:2], r[:, :0])

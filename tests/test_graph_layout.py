@@ -32,6 +32,7 @@ def test_boxes_do_not_overlap(d, density, seed):
     np.testing.assert_array_equal(layout.centres, again.centres)
 
 
+@pytest.mark.slow
 def test_large_graphs():
     graph = nx.gnm_random_graph(200, 320, seed=1)
     check(lay_out([f"column {k}" for k in range(200)], list(graph.edges)))

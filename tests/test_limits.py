@@ -44,6 +44,11 @@ def plain() -> np.ndarray:
     return np.random.default_rng(1).normal(size=(60, 4))
 
 
+def trained_on_levels(model: TrainedModel) -> TrainedModel:
+    stream = replace(model.recipe.stream, discrete=0.1)
+    return replace(model, recipe=replace(model.recipe, stream=stream))
+
+
 def kinds(x: np.ndarray, model: TrainedModel, cond=(2,), **options) -> tuple[str, ...]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AcidWarning)
@@ -71,12 +76,21 @@ def test_sizes(tiny_model, plain):
 
 @pytest.mark.parametrize("column", [0, 1, 2])
 def test_ties(tiny_model, plain, column):
-    plain[:, column] = np.floor(3 * plain[:, column])
+    plain[:, column] = np.floor(plain[:, column])
     assert kinds(plain, tiny_model) == ("ties",)
     assert kinds(plain, tiny_model, (3,)) == (("ties",) if column < 2 else ())
-    stream = replace(tiny_model.recipe.stream, discrete=0.1)
-    trained = replace(tiny_model, recipe=replace(tiny_model.recipe, stream=stream))
-    assert kinds(plain, trained) == ()
+    assert kinds(plain, trained_on_levels(tiny_model)) == ()
+
+
+@pytest.mark.parametrize(("levels", "told"), [(2, False), (6, False), (8, True), (15, True)])
+def test_codes_of_many_categories(tiny_model, levels, told):
+    """Where training had levels, only those of Z can be too many; X and Y may have any number."""
+    x = np.random.default_rng(9).normal(size=(120, 4))
+    x[:, 2] = np.arange(120) % levels
+    model = trained_on_levels(tiny_model)
+    assert kinds(x, model) == (("ties",) if told else ())
+    assert kinds(x[:, [2, 0, 1, 3]], model) == ()
+    assert kinds(x, tiny_model) == ("ties",)
 
 
 def test_rounded_numbers_are_no_ties(tiny_model, plain):
@@ -138,8 +152,7 @@ def test_unfamiliar_data(model, plain):
 def test_a_rare_unfamiliar_question_is_chance(model):
     """It is marked, but among many that are fine there is no warning."""
     x = np.random.default_rng(6).normal(size=(60, 30))
-    stream = replace(model.recipe.stream, discrete=0.1)
-    model = replace(model, recipe=replace(model.recipe, stream=stream))
+    model = trained_on_levels(model)
     x[:, 0] = np.where(x[:, 0] > 1.2, 1.0, 0.0)
     asked = [(i, j, ()) for i in range(1, 20) for j in range(1, i)]
     results = Tester(x, model=model).test_many(asked)

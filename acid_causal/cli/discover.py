@@ -180,7 +180,7 @@ def discover(
         return
     _print_graph(found)
     typer.echo(f"\nreport: {folder / 'report.html'}")
-    typer.echo(f"more:   {folder}/{{{', '.join(sorted(file.name for file in files[1:]))}}}")
+    typer.echo(f"more:   {folder}/{{{','.join(sorted(file.name for file in files[1:]))}}}")
 
 
 def _read_knowledge(

@@ -114,7 +114,8 @@ def null_datasets(stream: str, count: int, n: int, d_z: int, seed: int) -> Label
 
 
 def _question_domain(mechanisms: str) -> Domain:
-    # Chosen by what the classical tests make of them alone, see `random_dag_questions`.
+    # As hard as classical tests alone say: AUC .93 for KCI and .81 for Fisher-z in "training" at
+    # n = 300 and d_z = 3; .87 and .78 over "steps", "gp" and "switching", n to 300 and d_z to 8.
     return Domain(families(mechanisms), NOISES, (0.2, 1.0), (0.4, 1.0), heteroscedastic=0.25)
 
 
@@ -135,9 +136,9 @@ def random_dag_questions(
 
     Independent given Z: pairs that Z d-separates and that have a common cause in Z; of pairs that
     nothing joins PC lets go before it conditions. (With an empty Z: all pairs that are
-    d-separated.) Dependent: neighbours, and pairs with a common effect in Z; through longer paths
-    so little is left of a dependence that hardly any test sees it. Half of the graphs are the
-    stream's `random_dags`, half its `driven`, with strong common causes in Z.
+    d-separated.) Dependent: neighbours, and pairs with a common effect in Z, which are dependent
+    because of Z. Pairs that only other paths join are left out: PC may let go of them. Half of the
+    graphs are the stream's `random_dags`, half its `driven`, with strong common causes in Z.
 
     Args:
         domain: "training" (the mechanisms that `acid-base` is trained on), "steps", "gp" or

@@ -23,7 +23,7 @@ def draw_training(rows: pd.DataFrame, sample_sizes: Sequence[int], path: Path) -
         sample_sizes: At most three.
         path: The PNG.
     """
-    with picture(path, 10.0, 5.0) as figure:
+    with picture(path, 11.0, 5.0) as figure:
         title = "Training on the six data models, MLP-16"
         figure.suptitle(title, fontsize=13, fontweight="bold")
         left, right = figure.subplots(1, 2, sharex=True)
