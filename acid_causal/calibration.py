@@ -6,6 +6,7 @@ What their variables look like is kept beside the nulls, so that a user's can be
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -24,11 +25,23 @@ from acid_causal.synthetic.draws import seeded
 _OF_A_BATCH = 48
 
 
+@runtime_checkable
+class Source(Protocol):
+    """Where labelled batches come from: equal generators give equal batches."""
+
+    seed: int
+    device: torch.device | str
+
+    def draw(self, generator: torch.Generator) -> Batch:
+        """Draws a batch, columns as they are in the data."""
+
+
 def fit_null(
     network: ACIDModel,
     stream: StreamConfig,
     *,
     seed: int,
+    also: Sequence[tuple[Source, float]] = (),
     questions: int = 100_000,
     device: torch.device | str = "cpu",
     progress: bool = True,
@@ -36,26 +49,30 @@ def fit_null(
     """Fits both nulls, and the reference that goes with them, to H0 questions.
 
     The pooled null gets those of the training stream alone, the conditional one also those of
-    `wider`: more of everything that moves the statistic.
+    `wider`, more of everything that moves the statistic, and those of `also`.
 
     Args:
         network: a trained network, on `device`.
         stream: the stream of its training.
         seed: the questions are drawn apart from those of training, whatever the seed.
+        also: other sources, as a user's own data, and their shares; training's stream has .4.
         questions: how many H0 questions in all, about.
         device: where to draw and score them.
         progress: show a bar.
     """
     network.eval()
-    mixture = [(stream, 0.4), *wider(stream)]
+    streams = [(stream, 0.4), *wider(stream)]
+    mixture: list[tuple[Source, float]] = [
+        *((Stream(config, seed, device), share) for config, share in streams),
+        *also,
+    ]
     whole = sum(share for _, share in mixture)
     with tqdm(total=questions, disable=not progress, unit="question", desc="null") as bar:
         collected = [
             _collect(
-                network, Stream(config, seed, device), f"null {k}",
-                math.ceil(questions * share / whole), bar,
+                network, source, f"null {k}", math.ceil(questions * share / whole), bar
             )
-            for k, (config, share) in enumerate(mixture)
+            for k, (source, share) in enumerate(mixture)
         ]  # fmt: skip
     asked = _Questions.concatenate(collected)
     null = NullDistribution.fit(collected[0].statistic, asked.statistic, asked.facts)
@@ -115,15 +132,15 @@ class _Questions:
 
 
 def _collect(
-    network: ACIDModel, stream: Stream, purpose: str, questions: int, bar: tqdm
+    network: ACIDModel, source: Source, purpose: str, questions: int, bar: tqdm
 ) -> _Questions:
     parts: list[_Questions] = []
     collected = number = 0
     while collected < questions:
         # Draws of a purpose of their own: no training run ever meets them.
-        generator = seeded(purpose, stream.seed, number, device=stream.device)
+        generator = seeded(purpose, source.seed, number, device=source.device)
         number += 1
-        batch = transform_batch(stream.draw(generator), network.transform)
+        batch = transform_batch(source.draw(generator), network.transform)
         parts.append(_independent_questions(network, batch, generator))
         collected += len(parts[-1].statistic)
         bar.update(len(parts[-1].statistic))

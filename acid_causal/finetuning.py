@@ -1,7 +1,8 @@
 """Fine-tuning: a trained model is adapted to the kind of data of a table, without any label.
 
 Half of the steps are on questions made from the table (see `acid_causal.semisynthetic`), half on
-the model's own stream, so that it does not forget. Then its null distribution is fitted anew.
+the model's own stream, so that it does not forget. Then its null distribution is fitted anew, to H0
+questions of both kinds.
 """
 
 import copy
@@ -35,6 +36,8 @@ Draw = Callable[[int, torch.Generator], Batch]
 
 # So many rows, drawn at random, say all that is to be learned of a table's kind of data.
 _MOST_ROWS = 20_000
+# Of H0 questions, the table's for each .4 of the stream's: as many as all others together.
+_SHARE_OF_NULL = 1.0
 
 
 def finetune(
@@ -93,7 +96,8 @@ def finetune(
 
     train_on(network, draw, training, seed=seed, progress=progress)
     null = fit_null(
-        network, stream, seed=seed, questions=null_questions, device=where, progress=progress,
+        network, stream, seed=seed, also=[(of_table, _SHARE_OF_NULL)], questions=null_questions,
+        device=where, progress=progress,
     )  # fmt: skip
     stage = {
         "parent": parent.name,

@@ -1,5 +1,7 @@
 """The fitted null: on fresh questions of its streams the levels hold, and all look familiar."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -26,11 +28,12 @@ def null(network) -> NullDistribution:
     return fit_null(network, STREAM, seed=0, questions=6000, progress=False)
 
 
-def test_levels_hold_on_fresh_questions(network, null):
+def fresh_pvalues(network, null, config, count=3000) -> np.ndarray:
+    """Asks H0 questions of a stream that nothing was fitted to."""
     pvalues = []
-    stream = Stream(STREAM, seed=1)
+    stream = Stream(config, seed=1)
     number = 0
-    while sum(map(len, pvalues)) < 3000:
+    while sum(map(len, pvalues)) < count:
         batch = stream[number]
         number += 1
         with torch.no_grad():
@@ -46,10 +49,31 @@ def test_levels_hold_on_fresh_questions(network, null):
         )
         statistic = scored.logit.double().numpy()[keep]
         pvalues.append(np.exp(null.logsf(statistic, facts, "conditional")))
-    p = np.concatenate(pvalues)
+    return np.concatenate(pvalues)
+
+
+def test_levels_hold_on_fresh_questions(network, null):
+    p = fresh_pvalues(network, null, STREAM)
     # Questions of a batch share datasets, so the bound is three times the binomial one.
     for level in (0.01, 0.05, 0.2):
         assert abs((p < level).mean() - level) < 9 * np.sqrt(level * (1 - level) / len(p))
+
+
+def test_levels_hold_on_other_sources_that_the_null_was_fitted_to(network, null):
+    unlike = replace(
+        STREAM,
+        six_models=0.0,
+        driven=1.0,
+        noise_ratio=(0.02, 0.05),
+        d_z=(3, 3),
+        heteroscedastic=1.0,
+    )
+    source = Stream(unlike, seed=3)
+    fitted = fit_null(network, STREAM, seed=0, also=[(source, 1.0)], questions=6000, progress=False)
+    far, near = (
+        abs((fresh_pvalues(network, each, unlike) < 0.05).mean() - 0.05) for each in (null, fitted)
+    )
+    assert near < 0.02 < far
 
 
 def test_targets_of_the_stream_are_familiar_and_others_are_not(network, null):

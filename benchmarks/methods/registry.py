@@ -63,9 +63,12 @@ def pick(requested: Iterable[str], offered: Sequence[str]) -> list[str]:
 
 
 def weights_sha256(name: str) -> str:
-    """Returns the digest of a learned method's weights; empty for one without any, or not found."""
+    """Returns the digest of a learned method's weights; empty for one without any, or not found.
+
+    For a model that is fine-tuned in a benchmark they are those that it starts from.
+    """
     base, _, model = name.partition(":")
-    if base not in ("acid", PERMUTATION):
+    if base.partition("-")[0] != "acid":
         return ""
     name = model or DEFAULT_MODEL
     path = available_models().get(name, Path(name))

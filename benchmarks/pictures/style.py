@@ -48,6 +48,9 @@ class MethodStyle:
 
 _STYLES = {
     "acid": MethodStyle("ACID", BLUE, "-", "o"),
+    "acid-permutation": MethodStyle("ACID, permutation null", SKY, (0, (2, 1)), "*"),
+    "acid-adapted": MethodStyle("ACID, adapted", SKY, (0, (5, 1)), "h"),
+    "acid-labelled": MethodStyle("ACID, told labels", PURPLE, (0, (3, 1)), "d"),
     "kcit": MethodStyle("KCI", VERMILION, (0, (5, 1.5)), "s"),
     "kci": MethodStyle("KCI", VERMILION, (0, (5, 1.5)), "s"),
     "rcit": MethodStyle("RCIT", GREEN, (0, (6, 1.5, 1, 1.5)), "^"),
@@ -56,6 +59,7 @@ _STYLES = {
     "scit": MethodStyle("SCIT", SKY, (0, (4, 1, 1, 1)), "<"),
     "scit-two-sided": MethodStyle("SCIT, two-sided", SKY, (0, (1, 1)), ">"),
     "lcit": MethodStyle("LCIT", ORANGE, (0, (2, 1)), "X"),
+    "causalts": MethodStyle("KCI (causalts)", PURPLE, (0, (5, 1, 2, 1)), "H"),
     "gcm": MethodStyle("GCM", OLIVE, (0, (8, 1.5, 2, 1.5)), "p"),
 }
 

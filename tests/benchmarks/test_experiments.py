@@ -14,6 +14,7 @@ from acid_causal.datasets import load_sachs
 from benchmarks.__main__ import run_experiment
 from benchmarks.experiments import EXPERIMENTS, calibration, sachs_graph, six_models
 from benchmarks.jobs import Job
+from benchmarks.pictures.style import style_of
 from benchmarks.runner import attempt
 from benchmarks.store import frame
 
@@ -66,6 +67,13 @@ def test_settings_are_those_of_the_evaluation_plan() -> None:
     jobs = calibration.CALIBRATION.jobs(["acid"], False)
     assert len(jobs) == 6 * 6 * 7
     assert set(calibration.STREAMS) == set(acid_causal.synthetic.NULL_STREAMS)
+
+
+@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name != "training"])
+def test_every_method_has_a_look_of_its_own(name: str) -> None:
+    """(`training` compares heads, in colours of its picture's own.)"""
+    methods = EXPERIMENTS[name].methods
+    assert len({style_of(method) for method in methods}) == len(methods)
 
 
 def test_methods_share_datasets_and_folds_do_not(generator: None) -> None:

@@ -24,6 +24,7 @@ from benchmarks.experiments.sachs_ci import (
     sample,
     scores,
 )
+from benchmarks.methods import weights_sha256
 from benchmarks.runner import attempt
 from benchmarks.store import frame
 
@@ -98,6 +99,28 @@ def test_acid_is_asked_by_table(tiny_model: TrainedModel, tmp_path: Path) -> Non
     np.testing.assert_allclose(pvalues, [tester.test(*q).pvalue for q in asked], atol=1e-4)
 
 
+def test_fine_tuned_models_know_the_table_or_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What each of the two is given, and which weights it starts from."""
+    data, asked = np.ones((5, 11)), ((0, 1, (2, 3, 4)),)
+    calls = []
+
+    def noted(*args: object, **options: object) -> list[float]:
+        calls.append((args, options))
+        return [0.5]
+
+    monkeypatch.setattr(sachs_ci, "adapted_pvalues", noted)
+    monkeypatch.setattr(sachs_ci, "labelled_pvalues", noted)
+    for method in ("acid-adapted:small", "acid-labelled"):
+        assert sachs_ci.BY_TABLE[method.partition(":")[0]](method, data, asked) == [0.5]
+    (adapted, base), (labelled, other) = calls
+    assert adapted == (data, asked)
+    assert (base, other) == ({"model": "small"}, {"model": "acid-base"})
+    labels = labelled[2]
+    assert len(labels) == ALL
+    assert sum(labels.values()) == CONNECTED
+    assert weights_sha256("acid-labelled") == weights_sha256("acid") != ""
+
+
 def test_other_methods_are_asked_by_columns() -> None:
     data = np.log(load_sachs().data)
     asked = ((0, 1, (2, 3, 4)), (6, 2, (1,)))
@@ -114,7 +137,7 @@ def test_jobs() -> None:
     assert ("acid", 4620) in asked
     assert {method for method, count in asked if count == 400} == set(sachs_ci.METHODS)
     assert {m for m, count in asked if count == 4620} == {
-        "acid", "rcit", "fisherz", "scit", "scit-two-sided",
+        "acid", "acid-adapted", "acid-labelled", "rcit", "fisherz", "scit", "scit-two-sided",
     }  # fmt: skip
 
 
