@@ -219,7 +219,9 @@ def test_imports_neither_causal_learn_nor_pandas():
 
 
 def test_the_papers_own_recipe_trains(tmp_path):
-    recipe = Recipe.read(Path(__file__).parents[1] / "benchmarks" / "recipes" / "acid-mlp16.toml")
+    recipe = Recipe.read(
+        Path(__file__).parents[1] / "benchmarks" / "recipes" / "acid-mlp16-paper.toml"
+    )
     assert recipe.model.head == "paper"
     assert recipe.model.sample_attention
     assert not recipe.model.residual_channels
