@@ -93,9 +93,13 @@ class Encodings:
                 for (cond, _), of_set in zip(batch, zip(*part, strict=True), strict=True)
                 for t in of_set
             ]
-            for k, pair in enumerate(pairs):
-                # Indexing by a tensor copies, so that dropping one later frees its memory.
-                yield pair, encoding[torch.tensor([k], device=x.device)]
+            if len(pairs) == 1:
+                yield pairs[0], encoding
+            else:
+                for k, pair in enumerate(pairs):
+                    # Indexing by a tensor copies, so that dropping one later frees its memory.
+                    yield pair, encoding[torch.tensor([k], device=x.device)]
+            del encoding  # before the next part is encoded
 
     def _keep(self, key: tuple[Columns, Pair], encoding: TargetEncoding) -> None:
         self._kept[key] = encoding
@@ -106,6 +110,8 @@ class Encodings:
 
 def concatenate(encodings: Sequence[TargetEncoding]) -> TargetEncoding:
     """Joins encodings of targets of equally many columns, given sets of one size."""
+    if len(encodings) == 1:
+        return encodings[0]
     parts = [field.name for field in fields(TargetEncoding) if field.name != "d_z"]
     return TargetEncoding(
         **{part: torch.cat([getattr(e, part) for e in encodings]) for part in parts},

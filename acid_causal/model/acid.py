@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from acid_causal.model import blocks
 from acid_causal.model.attention import FeedForward
 from acid_causal.model.config import ModelConfig
 from acid_causal.model.encoder import Encoder, ZContext
@@ -21,6 +22,7 @@ from acid_causal.model.smoothers import (
     fit_smoothers,
     follows_one,
     residualise,
+    residualise_,
 )
 from acid_causal.model.transform import rank_normal, standardise
 
@@ -30,9 +32,6 @@ _REGRESSIONS = _SMOOTHERS + 1
 _CHANNELS = 1 + _REGRESSIONS + _SMOOTHERS
 # How strongly the log of squared residuals is smoothed: noise rules it, so a heavy ridge.
 _SCALE_RIDGE = RIDGES.index(1.0)
-
-# Rows go through the encoder in blocks: without attention over samples they never meet there.
-_ROW_BLOCK = 8192
 
 # A residual of less than this sd, of the linear smoother and of the others, is no more than what
 # ranks and ridges leave of an exact function of Z.
@@ -133,7 +132,8 @@ class ACIDModel(nn.Module):
         """Encodes conditioning sets; d_z may be 0."""
         with torch.no_grad(), _full_precision(z):
             smoothers = fit_smoothers(z, self.config.smoother_rank) if z.shape[2] else ()
-        at_once = self.config.sample_attention or z.shape[1] <= _ROW_BLOCK
+        # Without attention over samples rows never meet in the encoder: many go through in blocks.
+        at_once = self.config.sample_attention or z.shape[1] <= blocks.ROW_BLOCK
         contexts = self._contexts(z) if at_once else None
         return Conditioning(z, contexts, smoothers, order=z.argsort(dim=1))
 
@@ -149,21 +149,20 @@ class ACIDModel(nn.Module):
         columns = x.transpose(1, 2).flatten(2)  # (batch, n, t * d)
         with torch.no_grad(), _full_precision(x):
             regressed = self._regress(columns, conditioning)
-        if conditioning.contexts is not None:
-            features = self._features(regressed.channels, conditioning.contexts, t)
-        else:
-            blocks = zip(
-                regressed.channels.split(_ROW_BLOCK, dim=1),
-                conditioning.z.split(_ROW_BLOCK, dim=1),
-                strict=True,
-            )
-            features = torch.cat(
-                [self._features(rows, self._contexts(z), t) for rows, z in blocks], dim=1
-            )
+        contexts = conditioning.contexts
+        whole = contexts is not None
+        features = (
+            self._features(regressed.channels, contexts, t)
+            if contexts is not None
+            else self._features_in_blocks(regressed.channels, conditioning.z, t)
+        )
         with _full_precision(x):
             features = features.float()
             if self.config.head == "cross-covariance":
-                features = residualise(features, conditioning.smoothers)
+                if whole:
+                    features = residualise(features, conditioning.smoothers)
+                else:
+                    residualise_(features, conditioning.smoothers)
             features = features.unflatten(2, (t, d, self.head.heads, -1))
             features = features.transpose(1, 2).flatten(0, 1)
             spread = self.head.spread(features)
@@ -217,6 +216,21 @@ class ACIDModel(nn.Module):
     ) -> Float[Tensor, "batch n features"]:
         tokens = self.embed_target(channels).unflatten(2, (t, -1))
         return self.head.features(self.encoder.encode_targets(tokens, contexts)).flatten(2)
+
+    def _features_in_blocks(
+        self,
+        channels: Float[Tensor, "batch n columns channels"],
+        z: Float[Tensor, "batch n d_z"],
+        t: int,
+    ) -> Float[Tensor, "batch n features"]:
+        """Computes them for some rows at a time, in a table of which one copy fills memory."""
+        batch, n, columns, _ = channels.shape
+        width = self.head.heads * self.config.head_width
+        features = torch.empty(batch, n, columns * width, device=z.device)
+        for rows in blocks.row_blocks(n):
+            contexts = self._contexts(z[:, rows])
+            features[:, rows] = self._features(channels[:, rows], contexts, t)
+        return features
 
     def _regress(
         self, v: Float[Tensor, "batch n columns"], conditioning: Conditioning

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from acid_causal.model.attention import FeedForward
+from acid_causal.model.blocks import row_blocks
 from acid_causal.model.config import ModelConfig
 
 Features = Float[Tensor, "m n d heads width"]
@@ -71,7 +72,11 @@ class CrossCovarianceHead(nn.Module):
 
     def spread(self, x: Features) -> Float[Tensor, "m d heads"]:
         """Computes |Sx|: of one target alone, and so once for all of its questions."""
-        covariance = torch.einsum("mnihf,mnihg->mihfg", x, x) / x.shape[1]
+        blocks = [
+            torch.einsum("mnihf,mnihg->mihfg", x[:, rows], x[:, rows])
+            for rows in row_blocks(x.shape[1])
+        ]
+        covariance = sum(blocks[1:], start=blocks[0]) / x.shape[1]
         return covariance.square().sum((-1, -2)).clamp(min=1e-20).sqrt()
 
     def compare(
@@ -79,14 +84,24 @@ class CrossCovarianceHead(nn.Module):
     ) -> Float[Tensor, "m statistics"]:
         """Computes two statistics a head for each of m pairs of targets."""
         n = x.shape[1]
-        cross = torch.einsum("mnihf,mnjhg->mijhfg", x, y) / n
+        sums = [_sums_of_products(x[:, rows], y[:, rows]) for rows in row_blocks(n)]
+        cross, diagonal = (sum(parts[1:], start=parts[0]) / n for parts in zip(*sums, strict=True))
         size = cross.square().sum((-1, -2))
-        norms_x, norms_y = x.square().sum(-1), y.square().sum(-1)
-        diagonal = torch.einsum("mnih,mnjh->mijh", norms_x, norms_y) / n
         spread = spread_x[:, :, None] * spread_y[:, None, :]
         t = (n * size - diagonal) / (math.sqrt(2) * spread)
         effect = torch.log(size / spread + 1e-6)
         return torch.cat([torch.asinh(t).amax(dim=(1, 2)), effect.amax(dim=(1, 2))], dim=-1)
+
+
+def _sums_of_products(
+    x: FeaturesX, y: FeaturesY
+) -> tuple[Float[Tensor, "m d_x d_y heads width width"], Float[Tensor, "m d_x d_y heads"]]:
+    """Sums over rows the products of features, and of their squared norms."""
+    norms_x, norms_y = x.square().sum(-1), y.square().sum(-1)
+    return (
+        torch.einsum("mnihf,mnjhg->mijhfg", x, y),
+        torch.einsum("mnih,mnjh->mijh", norms_x, norms_y),
+    )
 
 
 def residual_correlations(

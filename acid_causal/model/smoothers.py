@@ -14,12 +14,15 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from acid_causal.model.blocks import row_blocks
+
 # Noise variance relative to the kernel's; each target picks one by its leave-one-out error.
 RIDGES = (0.003, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 # Pivots that explain less than this of a point's kernel variance are left out.
 _NEGLIGIBLE = 1e-4
 
-Kernel = Callable[[Float[Tensor, "batch n d_z"], Float[Tensor, "batch 1 d_z"]], Tensor]
+# From squared differences to one point, for each variable, to the kernel of each row and it.
+Kernel = Callable[[Float[Tensor, "batch d_z n"]], Float[Tensor, "batch n"]]
 
 
 @dataclass(frozen=True)
@@ -35,10 +38,6 @@ class Smoother:
     u: Float[Tensor, "batch n m"]
     shrink: Float[Tensor, "batch ridges m"]
     leverage: Float[Tensor, "batch ridges n"]
-
-    def to(self, dtype: torch.dtype) -> "Smoother":
-        """Returns it in another precision."""
-        return Smoother(self.u.to(dtype), self.shrink.to(dtype), self.leverage.to(dtype))
 
     def residuals(
         self, v: Float[Tensor, "batch n t"]
@@ -93,19 +92,51 @@ def residualise(
     if not smoothers:
         return v
     coefficients = [smoother.u.mT @ v for smoother in smoothers]
+    energy = v.detach().square().sum(dim=1, keepdim=True)
+    fit = torch.zeros_like(v)
+    shrunken = _shrink(smoothers, energy, coefficients, v.shape[1])
+    for smoother, c in zip(smoothers, shrunken, strict=True):
+        fit = fit + smoother.u @ c
+    return v - fit
+
+
+def residualise_(v: Float[Tensor, "batch n t"], smoothers: Sequence[Smoother]) -> None:
+    """Does the same in place, for a table of which no copy should be made; without a gradient."""
+    v -= v.mean(dim=1, keepdim=True)
+    if not smoothers:
+        return
+    n = v.shape[1]
+    energy = torch.zeros_like(v[:, :1])
+    coefficients = [v.new_zeros(len(v), s.u.shape[2], v.shape[2]) for s in smoothers]
+    for rows in row_blocks(n):
+        energy += v[:, rows].square().sum(dim=1, keepdim=True)
+        for smoother, c in zip(smoothers, coefficients, strict=True):
+            c += smoother.u[:, rows].mT @ v[:, rows]
+    shrunken = _shrink(smoothers, energy, coefficients, n)
+    for rows in row_blocks(n):
+        for smoother, c in zip(smoothers, shrunken, strict=True):
+            v[:, rows] -= smoother.u[:, rows] @ c
+
+
+def _shrink(
+    smoothers: Sequence[Smoother],
+    energy: Float[Tensor, "batch 1 t"],
+    coefficients: Sequence[Float[Tensor, "batch _ t"]],
+    n: int,
+) -> list[Float[Tensor, "batch _ t"]]:
+    """Averages ridges and smoothers: what is left of each column's coefficients in each basis."""
     with torch.no_grad():
-        energy = v.square().sum(dim=1, keepdim=True)
         scores = [
             smoother.cross_validation(energy, c)
             for smoother, c in zip(smoothers, coefficients, strict=True)
         ]
         log_error = torch.cat(scores, dim=1).clamp(min=1e-12).log()
-        weights = torch.softmax(-0.5 * v.shape[1] * log_error, dim=1).mT
-    fit = torch.zeros_like(v)
+        weights = torch.softmax(-0.5 * n * log_error, dim=1).mT
     of_each = weights.split(len(RIDGES), dim=2)  # (batch, t, ridges)
-    for smoother, c, weight in zip(smoothers, coefficients, of_each, strict=True):
-        fit = fit + smoother.u @ ((weight @ smoother.shrink).mT * c)
-    return v - fit
+    return [
+        (weight @ smoother.shrink).mT * c
+        for smoother, c, weight in zip(smoothers, coefficients, of_each, strict=True)
+    ]
 
 
 # Hundreds of small steps: a compiler would unroll them all.
@@ -119,24 +150,22 @@ def fit_smoothers(z: Float[Tensor, "batch n d_z"], rank: int) -> tuple[Smoother,
     """
     d_z = z.shape[-1]
 
-    def additive(a: Tensor, b: Tensor) -> Tensor:
-        return torch.exp(-0.5 * (a - b).square()).mean(-1)
+    def additive(squares: Tensor) -> Tensor:
+        return torch.exp(-0.5 * squares).mean(1)
 
-    def joint(a: Tensor, b: Tensor) -> Tensor:
-        distance = (a - b).square()
-        return 0.5 * torch.exp(-0.5 * distance).mean(-1) + 0.5 * torch.exp(
-            -0.5 * distance.sum(-1) / (0.5 * d_z + 0.5)
+    def joint(squares: Tensor) -> Tensor:
+        return 0.5 * torch.exp(-0.5 * squares).mean(1) + 0.5 * torch.exp(
+            -0.5 * squares.sum(1) / (0.5 * d_z + 0.5)
         )
 
     # A basis is made of small differences too: in single precision it would depend on what else is
     # in the batch.
     dtype, z = z.dtype, z.double()
-    smoothers = (
-        _in_eigenbasis(z / math.sqrt(d_z)),
-        _in_eigenbasis(_pivoted_cholesky(z, additive, rank)),
-        _in_eigenbasis(_pivoted_cholesky(z, joint, rank)),
-    )
-    return tuple(smoother.to(dtype) for smoother in smoothers)
+    linear = _in_eigenbasis(z / math.sqrt(d_z), dtype)
+    of_each = _in_eigenbasis(_pivoted_cholesky(z, additive, rank), dtype)
+    if d_z == 1:  # the two kernels are one
+        return linear, of_each, of_each
+    return linear, of_each, _in_eigenbasis(_pivoted_cholesky(z, joint, rank), dtype)
 
 
 def follows_one(
@@ -166,24 +195,28 @@ def _pivoted_cholesky(
     """Approximates a kernel with unit diagonal by `B B^T`, greedily (Harbrecht et al. 2012)."""
     batch, n, d_z = z.shape
     rank = min(rank, n)
-    basis = z.new_zeros(batch, n, rank)
+    # Rows last: sums over variables and over basis functions then run along memory.
+    basis = z.new_zeros(batch, rank, n)
+    variables = z.mT.contiguous()
     preference = _preference(z)
     # All diagonals are equal at first: start from the centre.
     pivot = (preference / (1 + z.square().sum(-1))).argmax(dim=1)
     residual = torch.ones_like(z[..., 0])
     for k in range(rank):
         row = pivot[:, None, None]
-        column = kernel(z, z.gather(1, row.expand(-1, 1, d_z)))
+        column = kernel((variables - variables.gather(2, row.expand(-1, d_z, 1))).square())
         if k:
-            at_pivot = basis[..., :k].gather(1, row.expand(-1, 1, k))
-            column = column - (basis[..., :k] @ at_pivot.mT)[..., 0]
+            at_pivot = basis[:, :k].gather(2, row.expand(-1, k, 1))
+            column = column - (at_pivot.mT @ basis[:, :k])[:, 0]
         variance = residual.gather(1, pivot[:, None])
         keep = variance > _NEGLIGIBLE
+        if not keep.any():  # nor will anything be: a line needs few pivots
+            return basis[:, :k].mT
         column = torch.where(keep, column / variance.clamp(min=_NEGLIGIBLE).sqrt(), 0.0)
-        basis[..., k] = column
+        basis[:, k] = column
         residual = (residual - column.square()).clamp(min=0)
         pivot = (residual * preference).argmax(dim=1)
-    return basis
+    return basis.mT
 
 
 def _preference(z: Float[Tensor, "batch n d_z"]) -> Float[Tensor, "batch n"]:
@@ -198,15 +231,21 @@ def _preference(z: Float[Tensor, "batch n d_z"]) -> Float[Tensor, "batch n"]:
     return 1 + 0.02 * torch.tanh(along + 0.3 * (z - 0.1).abs().mean(-1) - 1)
 
 
-def _in_eigenbasis(basis: Float[Tensor, "batch n m"]) -> Smoother:
-    n = basis.shape[1]
-    basis = basis - basis.mean(dim=1, keepdim=True)
+def _in_eigenbasis(basis: Float[Tensor, "batch n m"], dtype: torch.dtype) -> Smoother:
+    """Turns a basis, which is used up, into a smoother of some precision."""
+    batch, n, m = basis.shape
+    basis -= basis.mean(dim=1, keepdim=True)
     s, vectors = torch.linalg.eigh(basis.mT @ basis)
     s = s.clamp(min=0)
     # Directions that hold nothing but rounding are dropped, not blown up to unit length.
     keep = s > 1e-5 * s[..., -1:].clamp(min=1e-6)
-    u = (basis @ vectors) * torch.where(keep, s.clamp(min=1e-12).rsqrt(), 0.0)[:, None, :]
+    vectors = vectors * torch.where(keep, s.clamp(min=1e-12).rsqrt(), 0.0)[:, None, :]
     ridges = torch.tensor(RIDGES, dtype=s.dtype, device=s.device)
     shrink = s[:, None, :] / (s[:, None, :] + ridges[:, None])
-    leverage = 1 / n + shrink @ u.square().mT
-    return Smoother(u, shrink, leverage.clamp(max=1 - 1e-3))
+    u = torch.empty(batch, n, m, dtype=dtype, device=s.device)
+    leverage = torch.empty(batch, len(RIDGES), n, dtype=dtype, device=s.device)
+    for rows in row_blocks(n):
+        part = basis[:, rows] @ vectors
+        u[:, rows] = part
+        leverage[:, :, rows] = (1 / n + shrink @ part.square().mT).clamp(max=1 - 1e-3)
+    return Smoother(u, shrink.to(dtype), leverage)

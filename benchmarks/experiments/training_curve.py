@@ -5,13 +5,13 @@ the rest of the recipe equal. At some steps the run stops and is asked about a f
 datasets; one row for each (head, step, seed). A job trains from the step of the job before, in
 `runs/training`, so that jobs of one run wait for one another, and a run that is cut short goes on.
 
-The paper's 50,000 steps would take one core about 15 hours for each head, so that a machine without
-a GPU stops after `STEPS_WITHOUT_GPU`. The learning rate is that of 50,000 steps, wherever a run is
-cut.
+The paper's 50,000 steps of 25,000 entries would take one core a day for each head: they run where
+there is a GPU. A reduced run, of fewer and smaller steps, runs anywhere.
 """
 
+import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -38,17 +38,34 @@ RECIPES = Path(__file__).parents[1] / "recipes"
 HEADS = {"paper-head": "acid-mlp16-paper.toml", "our-head": "acid-mlp16-our-head.toml"}
 RUNS = Path("runs/training")
 
-STEPS = (500, 1000, 2000, 5000, 10_000, 20_000, 50_000)
-STEPS_WITHOUT_GPU = 2000
-QUICK_STEPS = (20, 60, 120)
-# A quick run is for seeing that all works: small batches, and far too few of them to learn much.
-QUICK_ENTRIES = 6000
-QUICK_WARMUP = 20
+
+@dataclass(frozen=True)
+class Plan:
+    """One run of a head.
+
+    Attributes:
+        steps: When the network is looked at; the learning rate falls until the last of them.
+        entries: Scalars in a batch.
+        warmup: Steps of warm-up.
+        datasets: That it is asked about in each of the six cells.
+        needs_gpu: Whether it would take a CPU a day.
+    """
+
+    steps: tuple[int, ...]
+    entries: int
+    warmup: int
+    datasets: int
+    needs_gpu: bool = False
+
+
+PAPER = Plan((500, 1000, 2000, 5000, 10_000, 20_000, 50_000), 25_000, 500, 200, needs_gpu=True)
+REDUCED = Plan((250, 500, 1000, 2000), 6000, 100, 200)
+# For seeing that all works; far too few steps to learn much.
+QUICK = Plan((20, 60, 120), 6000, 20, 40)
 SEEDS = (0,)
 
 SAMPLE_SIZES = (50, 200)
 DIMENSIONS = (5, 10, 20)
-DATASETS, QUICK_DATASETS = 200, 40  # of each of the six cells
 EVALUATION_SEED = 9_400_000
 AT_A_TIME = 20
 # The training loss of a step is a mean over this share of the steps before it.
@@ -57,29 +74,37 @@ RECENT = 0.1
 
 def make_jobs(methods: Sequence[str], quick: bool) -> list[Job]:
     """Lists one job for each (head, seed, step); steps of a run are in order."""
-    steps = QUICK_STEPS if quick else STEPS
-    datasets = QUICK_DATASETS if quick else DATASETS
     return [
         Job(
-            "training", method, (("steps", steps[-1]), ("step", step), ("datasets", datasets)), seed
+            "training",
+            method,
+            (("steps", plan.steps[-1]), ("step", step), ("datasets", plan.datasets)),
+            seed,
         )
+        for plan in ([QUICK] if quick else [REDUCED, PAPER])
         for method in methods
         for seed in SEEDS
-        for step in steps
+        for step in plan.steps
     ]
+
+
+def plan_of(job: Job) -> Plan:
+    """Returns the run that a job belongs to."""
+    plans = {plan.steps[-1]: plan for plan in (QUICK, REDUCED, PAPER)}
+    return plans[job.number("steps")]
 
 
 def runs_here(job: Job) -> bool:
     """Says whether this machine is fast enough for a job."""
-    return job.number("step") <= STEPS_WITHOUT_GPU or torch.cuda.is_available()
+    return torch.cuda.is_available() or not plan_of(job).needs_gpu
 
 
 def run(job: Job) -> Results:
     """Trains until the job's step and asks about the fixed datasets."""
-    step, device = job.number("step"), resolve_device("auto")
-    recipe = recipe_of(job.method, job.seed, job.number("steps"))
-    folder = RUNS / f"{job.method}-{job.number('steps')}-{job.seed}"
-    network = network_at(recipe, folder, step, frozenset(STEPS + QUICK_STEPS), device)
+    plan, step, device = plan_of(job), job.number("step"), resolve_device("auto")
+    recipe = recipe_of(job.method, job.seed, plan)
+    folder = RUNS / f"{job.method}-{plan.steps[-1]}-{job.seed}"
+    network = network_at(recipe, folder, step, frozenset(plan.steps), device)
     lines = [line for line in read_metrics(folder / "metrics.jsonl") if line["step"] <= step]
     recent = [line["loss"] for line in lines if line["step"] > (1 - RECENT) * step]
     return {
@@ -90,20 +115,20 @@ def run(job: Job) -> Results:
     }
 
 
-def recipe_of(method: str, seed: int, steps: int) -> Recipe:
-    """Reads a head's recipe, reduced if the number of steps is that of a quick run."""
+def recipe_of(method: str, seed: int, plan: Plan) -> Recipe:
+    """Reads a head's recipe and gives it the steps and the batches of a plan."""
     recipe = Recipe.read(RECIPES / HEADS[method])
-    if steps in QUICK_STEPS:
-        return replace(
-            recipe,
-            seed=seed,
-            stream=replace(recipe.stream, entries=QUICK_ENTRIES),
-            training=replace(
-                recipe.training, steps=steps, warmup=QUICK_WARMUP, checkpoint_every=QUICK_STEPS[0]
-            ),
-        )
-    training = replace(recipe.training, steps=steps, checkpoint_every=STEPS[0])
-    return replace(recipe, seed=seed, training=training)
+    return replace(
+        recipe,
+        seed=seed,
+        stream=replace(recipe.stream, entries=plan.entries),
+        training=replace(
+            recipe.training,
+            steps=plan.steps[-1],
+            warmup=plan.warmup,
+            checkpoint_every=math.gcd(*plan.steps),
+        ),
+    )
 
 
 def evaluate(network: ACIDModel, datasets: int, device: torch.device) -> Results:
@@ -147,8 +172,9 @@ def logits(network: ACIDModel, data: LabelledDatasets, device: torch.device) -> 
 
 
 def report(rows: pd.DataFrame, picture: Path) -> str:
-    """Prints AUC and loss by step, and draws them."""
-    draw_training(rows, SAMPLE_SIZES, picture)
+    """Prints AUC and loss by step, and draws them, of the longest run."""
+    longest = rows[rows["steps"] == rows["steps"].max()]
+    draw_training(longest, SAMPLE_SIZES, picture)
     columns = {
         "auc": "AUC",
         **{f"auc_n{n}": f"AUC, n = {n}" for n in SAMPLE_SIZES},
@@ -157,7 +183,8 @@ def report(rows: pd.DataFrame, picture: Path) -> str:
     }
     cells = [
         (
-            row["method"], row["seed"], row["step"], *(row[name] for name in columns),
+            row["method"], row["seed"], f"{row['step']}/{row['steps']}",
+            *(row[name] for name in columns),
             f"{row['training_seconds'] / 60:.1f}", row["device"],
         )
         for row in rows.to_dict("records")
@@ -186,6 +213,6 @@ TRAINING = Experiment(
     jobs=make_jobs,
     run=run,
     report=report,
-    unit="step",
+    unit="steps",
     runs_here=runs_here,
 )

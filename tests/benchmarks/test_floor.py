@@ -23,7 +23,7 @@ def test_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(floor, "TRAINING_SIZES", ((40, 1),))
     monkeypatch.setattr(floor, "TESTING_N", 40)
     found = dict(pieces(CPU, torch.float32))
-    assert list(found)[0] == "training, acid-base, n=40, |Z|=1"
+    assert next(iter(found)) == "training, acid-base, n=40, |Z|=1"
     assert len(found) == 1 + len(floor.TESTING_D_Z)
     flops = {name: measure(run, CPU).flops for name, run in found.items()}
     # A gradient costs twice what the value does; more conditioning variables cost more.

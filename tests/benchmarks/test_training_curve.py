@@ -63,7 +63,7 @@ def test_the_run_of_another_recipe_is_refused(tmp_path: Path) -> None:
 
 def test_recipes_differ_in_the_head_alone() -> None:
     paper, ours = (
-        training_curve.recipe_of(method, 0, training_curve.STEPS[-1])
+        training_curve.recipe_of(method, 0, training_curve.PAPER)
         for method in ("paper-head", "our-head")
     )
     assert paper.training == ours.training
@@ -78,11 +78,20 @@ def test_recipes_differ_in_the_head_alone() -> None:
 @pytest.mark.parametrize("method", training_curve.HEADS)
 def test_every_step_is_a_checkpoint(method: str, quick: bool) -> None:
     jobs = training_curve.TRAINING.jobs([method], quick)
-    recipe = training_curve.recipe_of(method, 3, jobs[0].number("steps"))
-    assert recipe.seed == 3
-    assert recipe.training.steps == jobs[-1].number("step")
     for job in jobs:
+        plan = training_curve.plan_of(job)
+        recipe = training_curve.recipe_of(method, 3, plan)
+        assert recipe.seed == 3
+        assert recipe.training.steps == job.number("steps") == plan.steps[-1]
         assert job.number("step") % recipe.training.checkpoint_every == 0
+
+
+def test_the_papers_run_needs_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = training_curve.TRAINING.jobs(["paper-head"], False)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert {job["steps"] for job in jobs if training_curve.runs_here(job)} == {2000}
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert {job["steps"] for job in jobs if training_curve.runs_here(job)} == {2000, 50_000}
 
 
 def test_datasets_are_those_of_the_paper() -> None:
@@ -109,14 +118,12 @@ def test_quick_run_makes_rows_table_and_picture(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(training_curve, "RUNS", tmp_path / "runs")
-    monkeypatch.setattr(training_curve, "QUICK_STEPS", (2, 4))
-    monkeypatch.setattr(training_curve, "QUICK_DATASETS", 4)
-    monkeypatch.setattr(training_curve, "QUICK_ENTRIES", 500)
+    monkeypatch.setattr(training_curve, "QUICK", training_curve.Plan((2, 4), 500, 1, 4))
     assert run_experiment("training", "our-head,paper-head", quick=True, out=tmp_path) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [line[:3] for line in lines if line[:1] == ["our-head"]] == [
-        ["our-head", "0", "2"],
-        ["our-head", "0", "4"],
+        ["our-head", "0", "2/4"],
+        ["our-head", "0", "4/4"],
     ]
     rows = pd.read_csv(tmp_path / "training.csv")
     assert rows["error"].isna().all()

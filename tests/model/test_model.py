@@ -109,7 +109,7 @@ def test_rows_in_blocks_make_no_difference(monkeypatch):
     x, y, z = draw(1, 2, 3)
     with torch.no_grad():
         expected = model(x, y, z)
-        monkeypatch.setattr("acid_causal.model.acid._ROW_BLOCK", 7)
+        monkeypatch.setattr("acid_causal.model.blocks.ROW_BLOCK", 7)
         torch.testing.assert_close(model(x, y, z), expected, atol=1e-5, rtol=1e-5)
 
 

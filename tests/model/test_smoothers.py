@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from acid_causal.model.smoothers import RIDGES, fit_smoothers, residualise
+from acid_causal.model.smoothers import RIDGES, fit_smoothers, residualise, residualise_
 from acid_causal.model.transform import rank_normal
 
 
@@ -159,3 +159,29 @@ def test_residualising_takes_for_each_column_what_suits_it():
 def test_residualising_without_smoothers_takes_the_mean():
     _, v = data()
     torch.testing.assert_close(residualise(v, ()), v - v.mean(1, keepdim=True))
+
+
+@pytest.mark.parametrize("count", [0, 3])
+def test_residualising_in_place(monkeypatch, count):
+    monkeypatch.setattr("acid_causal.model.blocks.ROW_BLOCK", 7)
+    z, v = data()
+    smoothers = fit_smoothers(z, 16)[:count]
+    expected = residualise(v, smoothers)
+    residualise_(v, smoothers)
+    torch.testing.assert_close(v, expected)
+
+
+def test_a_line_needs_few_basis_functions():
+    """The basis ends where nothing is left of the kernel: it stands for all of it."""
+    z = torch.linspace(-2, 2, 300, dtype=torch.float64)[None, :, None]
+    smoother = fit_smoothers(z, 64)[2]
+    assert smoother.u.shape[2] < 25
+    ridge = RIDGES.index(0.1)
+    squares = (z - z.mT).square()[0]
+    kernel = 0.5 * torch.exp(-0.5 * squares) + 0.5 * torch.exp(-0.5 * squares)
+    centre = torch.eye(300, dtype=z.dtype) - 1 / 300
+    kernel = centre @ kernel @ centre
+    v = torch.sin(3 * z[..., 0])[..., None]
+    exact = kernel @ torch.linalg.solve(kernel + 0.1 * torch.eye(300, dtype=z.dtype), centre @ v[0])
+    fit = smoother.smooth(v, torch.full((1, 1), ridge))[0] - v.mean()
+    torch.testing.assert_close(fit, exact, atol=0.01, rtol=0)
