@@ -236,8 +236,8 @@ class ACIDModel(nn.Module):
         self, v: Float[Tensor, "batch n columns"], conditioning: Conditioning
     ) -> "_Regressed":
         """Sets each entry beside its residuals, scaled to unit sd, and the logs of the sds."""
-        residuals = [smoother.residuals(v)[0] for smoother in conditioning.smoothers]
-        residuals = residuals or [v] * _SMOOTHERS
+        of_each = {smoother: smoother.residuals(v)[0] for smoother in conditioning.smoothers}
+        residuals = [of_each[smoother] for smoother in conditioning.smoothers] or [v] * _SMOOTHERS
         sds = [r.square().mean(1, keepdim=True).sqrt().clamp(1e-3, 1.5) for r in residuals]
         least = torch.cat(sds, dim=1).amin(dim=1)
         determined = (sds[0][:, 0] < _DETERMINED_LINEAR) | (least < _DETERMINED)

@@ -7,7 +7,7 @@ of rows nor that of Z's columns matters: pivots are chosen by the kernel, not by
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -25,7 +25,7 @@ _NEGLIGIBLE = 1e-4
 Kernel = Callable[[Float[Tensor, "batch d_z n"]], Float[Tensor, "batch n"]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Smoother:
     """One smoother in its eigenbasis: `H = 1/n + U diag(s / (s + ridge)) U^T`.
 
@@ -91,11 +91,10 @@ def residualise(
     v = v - v.mean(dim=1, keepdim=True)
     if not smoothers:
         return v
-    coefficients = [smoother.u.mT @ v for smoother in smoothers]
+    coefficients = {smoother: smoother.u.mT @ v for smoother in smoothers}
     energy = v.detach().square().sum(dim=1, keepdim=True)
     fit = torch.zeros_like(v)
-    shrunken = _shrink(smoothers, energy, coefficients, v.shape[1])
-    for smoother, c in zip(smoothers, shrunken, strict=True):
+    for smoother, c in _shrink(smoothers, energy, coefficients, v.shape[1]):
         fit = fit + smoother.u @ c
     return v - fit
 
@@ -107,35 +106,37 @@ def residualise_(v: Float[Tensor, "batch n t"], smoothers: Sequence[Smoother]) -
         return
     n = v.shape[1]
     energy = torch.zeros_like(v[:, :1])
-    coefficients = [v.new_zeros(len(v), s.u.shape[2], v.shape[2]) for s in smoothers]
+    coefficients = {s: v.new_zeros(len(v), s.u.shape[2], v.shape[2]) for s in smoothers}
     for rows in row_blocks(n):
         energy += v[:, rows].square().sum(dim=1, keepdim=True)
-        for smoother, c in zip(smoothers, coefficients, strict=True):
+        for smoother, c in coefficients.items():
             c += smoother.u[:, rows].mT @ v[:, rows]
     shrunken = _shrink(smoothers, energy, coefficients, n)
     for rows in row_blocks(n):
-        for smoother, c in zip(smoothers, shrunken, strict=True):
+        for smoother, c in shrunken:
             v[:, rows] -= smoother.u[:, rows] @ c
 
 
 def _shrink(
     smoothers: Sequence[Smoother],
     energy: Float[Tensor, "batch 1 t"],
-    coefficients: Sequence[Float[Tensor, "batch _ t"]],
+    coefficients: Mapping[Smoother, Float[Tensor, "batch _ t"]],
     n: int,
-) -> list[Float[Tensor, "batch _ t"]]:
-    """Averages ridges and smoothers: what is left of each column's coefficients in each basis."""
+) -> list[tuple[Smoother, Float[Tensor, "batch _ t"]]]:
+    """Averages ridges and smoothers: what is left of each column's coefficients in each basis.
+
+    A smoother that is there twice has twice the weight, and is computed once.
+    """
     with torch.no_grad():
-        scores = [
-            smoother.cross_validation(energy, c)
-            for smoother, c in zip(smoothers, coefficients, strict=True)
-        ]
+        scores = [s.cross_validation(energy, c) for s, c in coefficients.items()]
+        times = [smoothers.count(smoother) for smoother in coefficients for _ in RIDGES]
         log_error = torch.cat(scores, dim=1).clamp(min=1e-12).log()
-        weights = torch.softmax(-0.5 * n * log_error, dim=1).mT
+        log_times = torch.tensor(times, dtype=energy.dtype, device=energy.device).log()
+        weights = torch.softmax(log_times[:, None] - 0.5 * n * log_error, dim=1).mT
     of_each = weights.split(len(RIDGES), dim=2)  # (batch, t, ridges)
     return [
-        (weight @ smoother.shrink).mT * c
-        for smoother, c, weight in zip(smoothers, coefficients, of_each, strict=True)
+        (smoother, (weight @ smoother.shrink).mT * c)
+        for (smoother, c), weight in zip(coefficients.items(), of_each, strict=True)
     ]
 
 

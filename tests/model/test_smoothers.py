@@ -1,5 +1,7 @@
 """Smoothers against the textbook: leave-one-out by leaving out, and kernel ridge by its formula."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -169,6 +171,17 @@ def test_residualising_in_place(monkeypatch, count):
     expected = residualise(v, smoothers)
     residualise_(v, smoothers)
     torch.testing.assert_close(v, expected)
+
+
+def test_a_smoother_that_is_there_twice_counts_twice():
+    z, v = data(d_z=1)
+    linear, of_each, joint = fit_smoothers(z, 16)
+    assert of_each is joint  # on a line the two kernels are one
+    again = replace(joint)
+    assert again != joint
+    torch.testing.assert_close(
+        residualise(v, (linear, joint, joint)), residualise(v, (linear, joint, again))
+    )
 
 
 def test_a_line_needs_few_basis_functions():
