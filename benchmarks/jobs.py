@@ -54,7 +54,7 @@ class Experiment:
         result_columns: Columns that `run` fills.
         jobs: From (methods, quick) to the jobs, in the order of running.
         run: From a job to its results. It may raise: then the row holds the error.
-        unit: A setting column whose values can be reported one without another, because each takes
+        unit: Setting columns whose values can be reported one without another, because each takes
             hours: a table is made of the complete ones. Empty if the table needs every job.
         report: From (rows of all jobs, path of the picture) to the text to print; draws the
             picture.
@@ -70,7 +70,7 @@ class Experiment:
     jobs: Callable[[Sequence[str], bool], list[Job]]
     run: Callable[[Job], Results]
     report: Callable[[pd.DataFrame, Path], str]
-    unit: str = ""
+    unit: tuple[str, ...] = ()
     runs_here: Callable[[Job], bool] = lambda job: True
 
     @property

@@ -58,7 +58,7 @@ class Store:
                 "room, or choose another --out, and run again."
             ) from error
 
-    def complete(self, jobs: Sequence[Job], unit: str) -> tuple[list[Job], list[str]]:
+    def complete(self, jobs: Sequence[Job], unit: Sequence[str]) -> tuple[list[Job], list[str]]:
         """Splits off the units of an experiment that lack rows (see `Experiment.unit`).
 
         Returns:
@@ -67,8 +67,12 @@ class Store:
         stored = self._read()
         if not unit or not stored:
             return list(jobs), []
-        absent = {str(job[unit]) for job in jobs if self._key(job.identity()) not in stored}
-        return [job for job in jobs if str(job[unit]) not in absent], sorted(absent)
+
+        def name(job: Job) -> str:
+            return " ".join(str(job[column]) for column in unit)
+
+        absent = {name(job): None for job in jobs if self._key(job.identity()) not in stored}
+        return [job for job in jobs if name(job) not in absent], list(absent)
 
     def rows(self, jobs: Sequence[Job]) -> list[Row]:
         """Returns the jobs' rows, in the jobs' order.

@@ -184,5 +184,5 @@ FINETUNING = Experiment(
     jobs=make_jobs,
     run=run,
     report=report,
-    unit="table",
+    unit=("table",),
 )

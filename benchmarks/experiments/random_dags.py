@@ -212,5 +212,5 @@ RANDOM_DAGS = Experiment(
     jobs=make_jobs,
     run=run,
     report=report,
-    unit="domain",
+    unit=("domain",),
 )

@@ -271,6 +271,6 @@ SPEED = Experiment(
     jobs=make_jobs,
     run=run,
     report=report,
-    unit="device",
+    unit=("device",),
     runs_here=runs_here,
 )

@@ -213,6 +213,6 @@ TRAINING = Experiment(
     jobs=make_jobs,
     run=run,
     report=report,
-    unit="steps",
+    unit=("steps",),
     runs_here=runs_here,
 )

@@ -42,7 +42,7 @@ def test_no_table_without_rows(tmp_path, monkeypatch):
 
 def test_a_table_says_which_units_were_not_run(toy, tmp_path, monkeypatch):
     monkeypatch.setattr(committed, "RESULTS", tmp_path)
-    experiment = dataclasses.replace(toy, unit="outcome")
+    experiment = dataclasses.replace(toy, unit=("outcome",))
     run_jobs(toy, toy.jobs((), False)[:1], Store(tmp_path / "toy.csv", toy))
     text = readme.table(experiment, tmp_path)
-    assert text == "1 good rows\nNot run yet: blank, nan, raises."
+    assert text == "1 good rows\nNot run yet: raises, nan, blank."
