@@ -1,8 +1,8 @@
-"""Fills README's tables from the committed results and draws their pictures anew.
+"""Fills the documents' tables from the committed results and draws their pictures anew.
 
 Run as `python -m benchmarks.readme`.
 
-A table stands between `<!-- results: NAME -->` and `<!-- end -->`, in README or in a model's card;
+A table stands between `<!-- results: NAME -->` and `<!-- end -->`, in README, RESULTS or a card;
 what is printed there is what `python -m benchmarks NAME` prints, from the rows of the CSV. The name
 `claims` stands for the paper's claims beside our figures (see `claims`).
 """
@@ -17,7 +17,11 @@ from benchmarks.experiments import EXPERIMENTS
 from benchmarks.jobs import Experiment
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = (ROOT / "README.md", *sorted((ROOT / "acid_causal" / "weights").glob("*.md")))
+DOCUMENTS = (
+    ROOT / "README.md",
+    ROOT / "benchmarks" / "RESULTS.md",
+    *sorted((ROOT / "acid_causal" / "weights").glob("*.md")),
+)
 
 _BLOCK = re.compile(r"(<!-- results: ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 

@@ -168,8 +168,16 @@ def test_table_says_what_was_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claims, "committed", missing)
     lines = [" ".join(line.split()) for line in claims.table().splitlines()]
     assert lines[2:6] == [
-        "sample-size a bold claim a figure does not hold",
-        "sample-size about a method that is not there – not run",
-        "graphs a claim about rows that are missing – not run",
-        "no-such-experiment another – not run",
+        "sample-size a bold claim a figure does not hold –",
+        "sample-size about a method that is not there – not run –",
+        "graphs a claim about rows that are missing – not run –",
+        "no-such-experiment another – not run –",
     ]
+
+
+def test_both_models_stand_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    (claim,) = [claim for claim in CLAIMS if claim.says.startswith("AUC over .8 at n = 5")]
+    rows = pd.DataFrame(folds("acid", n=5, auc=0.6) + folds("acid:acid-mlp16", n=5, auc=0.9))
+    monkeypatch.setattr(claims, "CLAIMS", (claim,))
+    monkeypatch.setattr(claims, "committed", lambda experiment: (rows, []))
+    assert claims.table().splitlines()[2].split()[-3:] == ["0.900", "holds", "0.600"]
