@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from acid_causal.causal_learn import acid as acid
     from acid_causal.checkpoint import load_model as load_model
     from acid_causal.datasets import load_sachs as load_sachs
+    from acid_causal.discovery import discover as discover
     from acid_causal.finetuning import finetune as finetune
     from acid_causal.tester import CITestResult as CITestResult
     from acid_causal.tester import Tester as Tester
@@ -25,6 +26,7 @@ _MODULE_OF = {
     "Tester": "tester",
     "acid": "causal_learn",
     "ci_test": "tester",
+    "discover": "discovery",
     "finetune": "finetuning",
     "load_model": "checkpoint",
     "load_sachs": "datasets",
@@ -37,6 +39,7 @@ __all__ = [
     "__version__",
     "acid",
     "ci_test",
+    "discover",
     "finetune",
     "load_model",
     "load_sachs",

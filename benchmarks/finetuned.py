@@ -29,6 +29,7 @@ Array = NDArray[np.float64]
 STEPS = 500
 NULL_QUESTIONS = 20_000
 # Of fine-tuning with labels.
+NULL_QUESTIONS_OF_A_FOLD = 6000
 ROWS = 50  # of a down-sample
 FOLDS = 5
 DATASETS = 64  # in a batch
@@ -121,7 +122,7 @@ def _labelled(
     network, seed = parent.network, SEED + fold
     train_on(network, lambda _, generator: seen.draw(generator), config, seed=seed, progress=False)
     null = fit_null(
-        network, parent.recipe.stream, seed=seed, questions=NULL_QUESTIONS, progress=False
+        network, parent.recipe.stream, seed=seed, questions=NULL_QUESTIONS_OF_A_FOLD, progress=False
     )
     return TrainedModel(network, null, parent.recipe)
 

@@ -1,0 +1,46 @@
+"""Memory beyond the data stays within bounds, however long or wide the table."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from acid_causal.tester import Tester
+from benchmarks.fresh_process import in_fresh_process, peak_bytes, reset_peak
+from benchmarks.timing import time_test
+
+MIB = 2**20
+
+
+def mib_of_one_test(n: int) -> float:
+    cost = in_fresh_process(
+        time_test, "acid", n, 5, mode="default", device="cpu", threads=1, seed=0
+    )
+    assert cost.peak_mib is not None
+    return cost.peak_mib
+
+
+def mib_of_a_wide_table(n: int, d: int) -> float:
+    """Asks about all pairs given one set of three, in a process of its own."""
+    data = np.random.default_rng(0).normal(size=(n, d))
+    tester = Tester(data)
+    tester.test(0, 1, (2,))
+    reset_peak()
+    start = peak_bytes()
+    tester.test_many([(i, j, (0, 1, 2)) for i, j in combinations(range(3, d), 2)])
+    return (peak_bytes() - start) / MIB
+
+
+def test_one_test_on_many_rows() -> None:
+    """About 2 MiB for each thousand rows, on top of what any test takes."""
+    assert mib_of_one_test(40_000) < 250
+
+
+@pytest.mark.slow
+def test_one_test_on_a_million_rows() -> None:
+    assert mib_of_one_test(1_000_000) < 2048
+
+
+@pytest.mark.slow
+def test_all_pairs_of_a_wide_table() -> None:
+    assert in_fresh_process(mib_of_a_wide_table, 36_000, 40) < 2048
