@@ -40,7 +40,7 @@ def draw_metrics(summary: pd.DataFrame, axis: str, title: str, path: Path) -> No
             panel.set_xlabel(_AXIS_LABELS[axis])
         handles, labels = panels[0, 0].get_legend_handles_labels()
         figure.legend(
-            handles, labels, loc="outside lower center", ncols=len(labels), handlelength=4
+            handles, labels, loc="outside lower center", ncols=min(len(labels), 5), handlelength=4
         )
 
 

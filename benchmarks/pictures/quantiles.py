@@ -38,7 +38,7 @@ def draw_quantiles(rows: pd.DataFrame, probabilities: Sequence[float], path: Pat
         panels[0].set_ylabel("observed p-value")
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(
-            handles, labels, loc="outside lower center", ncols=len(labels), handlelength=4
+            handles, labels, loc="outside lower center", ncols=min(len(labels), 5), handlelength=4
         )
 
 

@@ -43,7 +43,7 @@ def draw_speed(rows: pd.DataFrame, path: Path) -> None:
             panel.set_xlabel("sample size n")
         handles, labels = panels[0, 0].get_legend_handles_labels()
         figure.legend(
-            handles, labels, loc="outside lower center", ncols=len(labels), handlelength=4
+            handles, labels, loc="outside lower center", ncols=min(len(labels), 5), handlelength=4
         )
 
 

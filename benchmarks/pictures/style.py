@@ -65,10 +65,10 @@ _STYLES = {
 
 
 def style_of(method: str) -> MethodStyle:
-    """Returns a method's style; `acid:NAME` is drawn in another colour than the default model."""
+    """Returns a method's style; `acid:NAME` is drawn with other dashes than the default model."""
     base, _, model = method.partition(":")
     if model:
-        return MethodStyle(f"ACID ({Path(model).stem})", ORANGE, (0, (8, 2)), "P")
+        return MethodStyle(f"ACID ({Path(model).stem})", BLUE, (0, (3, 1.5)), "P")
     return _STYLES[base]
 
 
