@@ -1,0 +1,71 @@
+"""ACID as a conditional independence test of pgmpy's constraint-based searches.
+
+```python
+from pgmpy.estimators import PC          # or pgmpy.causal_discovery
+from acid_causal.pgmpy import ACID
+
+PC(data).estimate(ci_test=ACID(data), significance_level=0.05)
+```
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from acid_causal.errors import InputError, unknown
+from acid_causal.tester import Tester
+
+
+class ACID:
+    """A test that pgmpy calls with the names of columns.
+
+    Args:
+        data: DataFrame or array of numbers, (n, d); an array's columns are called 0 to d - 1.
+        **options: of `acid_causal.Tester`: model, device, null, missing, ...
+
+    Raises:
+        InputError, InputTypeError, OptionError, ModelError: see `acid_causal.Tester`.
+    """
+
+    def __init__(self, data: Any, **options: Any) -> None:
+        self.tester = Tester(data, **options)
+        names = getattr(data, "columns", range(self.tester.d))
+        self._at = {name: k for k, name in enumerate(names)}
+        if len(self._at) < self.tester.d:
+            raise InputError("pgmpy asks by the names of columns, and two of data's are the same")
+
+    def __call__(
+        self,
+        X: Any,
+        Y: Any,
+        Z: Iterable[Any] = (),
+        data: Any = None,
+        significance_level: float = 0.05,
+        boolean: bool = True,
+        **_: Any,
+    ) -> bool | tuple[float, float]:
+        """Tests whether X and Y are independent given Z, as pgmpy's own tests do.
+
+        Args:
+            X: name of a column.
+            Y: name of another one.
+            Z: names of the conditioning set.
+            data: pgmpy passes it with each question; it is the table of this test.
+            significance_level: of the test.
+            boolean: return a decision; else the statistic and the p-value.
+
+        Returns:
+            Whether the p-value is at least the level; or (statistic, p-value).
+
+        Raises:
+            OptionError: the table has no such column.
+            InputError: indices that make no question.
+        """
+        result = self.tester.test(self._column(X), self._column(Y), map(self._column, Z))
+        if boolean:
+            return result.pvalue >= significance_level
+        return result.statistic, result.pvalue
+
+    def _column(self, name: Any) -> int:
+        if name not in self._at:
+            raise unknown("column", name, self._at)
+        return self._at[name]

@@ -1,0 +1,76 @@
+"""ACID inside pgmpy and tigramite, the real packages."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from acid_causal.errors import InputError, OptionError
+from acid_causal.tester import Tester, ci_test
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of the packages' own
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    """A collider, nonlinear: a and b cause c, c causes d."""
+    rng = np.random.default_rng(0)
+    a, b, *noise = rng.normal(size=(4, 400))
+    c = np.sin(2 * a) + b + 0.3 * noise[0]
+    return pd.DataFrame({"a": a, "b": b, "c": c, "d": np.tanh(c) + 0.2 * noise[1]})
+
+
+@pytest.mark.parametrize("interface", ["estimators", "causal_discovery"])
+def test_pgmpy_finds_the_graph(frame, interface):
+    from acid_causal.pgmpy import ACID
+
+    test = ACID(frame)
+    if interface == "estimators":
+        from pgmpy.estimators import PC
+
+        edges = PC(frame).estimate(ci_test=test, show_progress=False, return_type="cpdag").edges()
+    else:
+        from pgmpy.causal_discovery import PC
+
+        edges = PC(ci_test=test, show_progress=False).fit(frame).causal_graph_.edges()
+    assert {tuple(edge)[:2] for edge in edges} == {("a", "c"), ("b", "c"), ("c", "d")}
+
+
+def test_pgmpy_gets_the_testers_answers(frame, tiny_model):
+    from acid_causal.pgmpy import ACID
+
+    test = ACID(frame, model=tiny_model)
+    expected = Tester(frame, model=tiny_model).test(0, 3, (1, 2))
+    assert test("a", "d", ["c", "b"], boolean=False) == (expected.statistic, expected.pvalue)
+    assert test("a", "d", ("b", "c"), significance_level=expected.pvalue)
+    assert not test("a", "d", {"b", "c"}, significance_level=expected.pvalue + 1e-6)
+    with pytest.raises(OptionError, match="unknown column 'aa'"):
+        test("aa", "d")
+    with pytest.raises(InputError, match="two of data's are the same"):
+        ACID(frame.set_axis(["a", "b", "b", "d"], axis=1), model=tiny_model)
+
+
+def test_tigramite_finds_lagged_causes():
+    from tigramite.data_processing import DataFrame
+    from tigramite.pcmci import PCMCI
+
+    from acid_causal.tigramite import ACID
+
+    rng = np.random.default_rng(1)
+    series = rng.normal(size=(300, 2))
+    for t in range(1, 300):
+        series[t, 1] = 0.4 * series[t, 1] + np.sin(2 * series[t - 1, 0])
+    found = PCMCI(DataFrame(series), ACID()).run_pcmci(tau_max=2, pc_alpha=0.05, alpha_level=0.01)
+    lagged = [tuple(map(int, edge)) for edge in np.argwhere(found["graph"] == "-->")]
+    assert lagged == [(0, 1, 1)]
+
+
+def test_tigramite_gets_our_answers(tiny_model):
+    from acid_causal.tigramite import ACID
+
+    x, y, z = np.random.default_rng(2).normal(size=(3, 50, 1))
+    test = ACID(model=tiny_model)
+    assert (test.measure, test.significance) == ("acid", "analytic")
+    expected = ci_test(x, y, z, model=tiny_model)
+    assert test.run_test_raw(x, y, z) == (expected.statistic, expected.pvalue)
+    with pytest.raises(OptionError, match="significance must be \"analytic\", not 'shuffle_test'"):
+        ACID(model=tiny_model, significance="shuffle_test")
