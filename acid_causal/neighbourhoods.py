@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from acid_causal.content import Content, mix
 
 # Cells are split while both parts keep so many rows. The smaller, the less of Z's influence is
-# lost by a permutation; measured in benchmarks/LOG.md.
+# lost by a permutation; from 3 to 10 it hardly matters (benchmarks/LOG.md).
 SMALLEST = 5
 
 Integers = NDArray[np.int64]
