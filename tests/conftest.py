@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -40,6 +41,14 @@ def tiny_model() -> TrainedModel:
     statistic = location + rng.normal(scale=0.3, size=m)
     null = NullDistribution.fit(statistic, statistic, facts)
     return TrainedModel(ACIDModel(recipe.model).eval(), null, recipe, {"steps": 0})
+
+
+@pytest.fixture
+def weights(tmp_path, tiny_model) -> Path:
+    """The tiny model's weights file."""
+    path = tmp_path / "tiny.safetensors"
+    tiny_model.save(path)
+    return path
 
 
 @pytest.fixture(scope="session")

@@ -19,13 +19,6 @@ MISSING = os.strerror(errno.ENOENT)
 
 
 @pytest.fixture
-def weights(tmp_path, tiny_model) -> Path:
-    path = tmp_path / "tiny.safetensors"
-    tiny_model.save(path)
-    return path
-
-
-@pytest.fixture
 def frame(table) -> pd.DataFrame:
     frame = pd.DataFrame(table, columns=["a", "b", "c", "income, net", "e", "f"])
     frame["kind"] = "text"

@@ -20,13 +20,6 @@ FILES = {
 
 
 @pytest.fixture
-def weights(tmp_path, tiny_model) -> Path:
-    path = tmp_path / "tiny.safetensors"
-    tiny_model.save(path)
-    return path
-
-
-@pytest.fixture
 def frame(table) -> pd.DataFrame:
     return pd.DataFrame(table[:, :5], columns=["a", "b", "c", "income, net", "e"])
 

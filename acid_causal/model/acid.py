@@ -149,20 +149,16 @@ class ACIDModel(nn.Module):
         columns = x.transpose(1, 2).flatten(2)  # (batch, n, t * d)
         with torch.no_grad(), _full_precision(x):
             regressed = self._regress(columns, conditioning)
-        contexts = conditioning.contexts
-        whole = contexts is not None
-        features = (
-            self._features(regressed.channels, contexts, t)
-            if contexts is not None
-            else self._features_in_blocks(regressed.channels, conditioning.z, t)
-        )
+        if conditioning.contexts is not None:
+            features = self._features(regressed.channels, conditioning.contexts, t)
+            without_z = residualise
+        else:
+            features = self._features_in_blocks(regressed.channels, conditioning.z, t)
+            without_z = residualise_
         with _full_precision(x):
             features = features.float()
             if self.config.head == "cross-covariance":
-                if whole:
-                    features = residualise(features, conditioning.smoothers)
-                else:
-                    residualise_(features, conditioning.smoothers)
+                features = without_z(features, conditioning.smoothers)
             features = features.unflatten(2, (t, d, self.head.heads, -1))
             features = features.transpose(1, 2).flatten(0, 1)
             spread = self.head.spread(features)

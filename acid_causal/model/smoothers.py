@@ -99,11 +99,13 @@ def residualise(
     return v - fit
 
 
-def residualise_(v: Float[Tensor, "batch n t"], smoothers: Sequence[Smoother]) -> None:
+def residualise_(
+    v: Float[Tensor, "batch n t"], smoothers: Sequence[Smoother]
+) -> Float[Tensor, "batch n t"]:
     """Does the same in place, for a table of which no copy should be made; without a gradient."""
     v -= v.mean(dim=1, keepdim=True)
     if not smoothers:
-        return
+        return v
     n = v.shape[1]
     energy = torch.zeros_like(v[:, :1])
     coefficients = {s: v.new_zeros(len(v), s.u.shape[2], v.shape[2]) for s in smoothers}
@@ -115,6 +117,7 @@ def residualise_(v: Float[Tensor, "batch n t"], smoothers: Sequence[Smoother]) -
     for rows in row_blocks(n):
         for smoother, c in shrunken:
             v[:, rows] -= smoother.u[:, rows] @ c
+    return v
 
 
 def _shrink(
