@@ -11,6 +11,8 @@ PC(data).estimate(ci_test=ACID(data), significance_level=0.05)
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from acid_causal.errors import InputError, unknown
 from acid_causal.tester import Tester
 
@@ -28,8 +30,8 @@ class ACID:
 
     def __init__(self, data: Any, **options: Any) -> None:
         self.tester = Tester(data, **options)
-        names = getattr(data, "columns", range(self.tester.d))
-        self._at = {name: k for k, name in enumerate(names)}
+        self._shape = _names_and_rows(data)
+        self._at = {name: k for k, name in enumerate(self._shape[0])}
         if len(self._at) < self.tester.d:
             raise InputError("pgmpy asks by the names of columns, and two of data's are the same")
 
@@ -49,7 +51,7 @@ class ACID:
             X: name of a column.
             Y: name of another one.
             Z: names of the conditioning set.
-            data: pgmpy passes it with each question; it is the table of this test.
+            data: pgmpy passes it with each question; it must be the table of this test.
             significance_level: of the test.
             boolean: return a decision; else the statistic and the p-value.
 
@@ -58,8 +60,13 @@ class ACID:
 
         Raises:
             OptionError: the table has no such column.
-            InputError: indices that make no question.
+            InputError: names that make no question, or a table of other columns or rows.
         """
+        if data is not None and (asked := _names_and_rows(data)) != self._shape:
+            raise InputError(
+                f"pgmpy asks about a table of {asked[1]} rows and the columns {asked[0]}, and "
+                "this test was made of another one: make it of the table that pgmpy searches"
+            )
         result = self.tester.test(self._column(X), self._column(Y), map(self._column, Z))
         if boolean:
             return result.pvalue >= significance_level
@@ -69,3 +76,7 @@ class ACID:
         if name not in self._at:
             raise unknown("column", name, self._at)
         return self._at[name]
+
+
+def _names_and_rows(data: Any) -> tuple[list[Any], int]:
+    return list(getattr(data, "columns", range(np.shape(data)[1]))), len(data)

@@ -1,9 +1,9 @@
 """Tables from random structural equation models, for PC as a whole.
 
 Graphs are Erdos-Renyi with two edges a variable: exactly 2 d edges among all pairs alike, so that
-the empty graph is at distance 2 d from every one of them. The noise is Gaussian with half the
-standard deviation of the signal, the causes of a variable are equally strong, and columns come
-standardised and in an order that tells nothing. Of these choices the noise was made by Fisher-z
+the empty graph is at distance 2 d from every one of them. The noise is Gaussian with the signal's
+standard deviation, the causes of a variable are equally strong, and columns come standardised and
+in an order that tells nothing. Of these choices the noise was made by Fisher-z
 alone: with linear equations, d = 10 and n = 1000 its skeletons should have an F1 of about .8.
 """
 

@@ -45,6 +45,10 @@ def test_pgmpy_gets_the_testers_answers(frame, tiny_model):
     assert not test("a", "d", {"b", "c"}, significance_level=expected.pvalue + 1e-6)
     with pytest.raises(OptionError, match="unknown column 'aa'"):
         test("aa", "d")
+    assert test("a", "d", boolean=False, data=frame.copy()) == test("a", "d", boolean=False)
+    for other in (frame[:-1], frame[["b", "a", "c", "d"]]):
+        with pytest.raises(InputError, match="this test was made of another one"):
+            test("a", "d", data=other)
     with pytest.raises(InputError, match="two of data's are the same"):
         ACID(frame.set_axis(["a", "b", "b", "d"], axis=1), model=tiny_model)
 

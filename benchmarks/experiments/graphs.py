@@ -143,5 +143,5 @@ GRAPHS = Experiment(
     jobs=make_jobs,
     run=run,
     report=report,
-    unit=("mechanism",),
+    unit=("mechanism", "d", "n"),
 )
