@@ -71,6 +71,7 @@ NULL_STREAMS = {
     "gp": StreamConfig(mechanisms="gp"),
     "switching": StreamConfig(mechanisms="switching"),
     "mixed": StreamConfig(discrete=0.4),
+    "heavy-tails": StreamConfig(noises="heavy"),
 }
 
 
@@ -80,7 +81,9 @@ def null_datasets(stream: str, count: int, n: int, d_z: int, seed: int) -> Label
     Args:
         stream: "training" (the stream of `acid-base`, continuous), "hard" (strong common causes,
             little noise), a family of mechanisms that training never sees ("steps", "gp",
-            "switching"), or "mixed" (training's, two columns in five of 2 to 8 ordered levels).
+            "switching"), "mixed" (training's, two columns in five of 2 to 8 ordered levels), or
+            "heavy-tails" (training's, all noise log-normal or Student's t with two degrees of
+            freedom).
         count: number of datasets, one question each.
         n: samples of each.
         d_z: size of the conditioning set.

@@ -1,10 +1,16 @@
-"""Distributions of exogenous noise, each with mean 0 and variance 1."""
+"""Distributions of exogenous noise, each with mean 0 and variance 1.
+
+Of those in `HEAVY` a few rows hold most of the variance, so that they are scaled to the normal's
+interquartile range instead; Student's t with two degrees of freedom has no variance at all.
+"""
 
 import math
 from collections.abc import Callable
 
 import torch
 from torch import Generator, Tensor
+
+from acid_causal.errors import unknown
 
 Noise = Callable[[Generator, tuple[int, ...]], Tensor]
 
@@ -44,6 +50,20 @@ def bimodal(generator: Generator, shape: tuple[int, ...]) -> Tensor:
     return 0.9 * side + math.sqrt(1 - 0.81) * gaussian(generator, shape)
 
 
+def student2(generator: Generator, shape: tuple[int, ...]) -> Tensor:
+    """Student's t with 2 degrees of freedom: infinite variance."""
+    u = _rand(generator, shape).clamp(1e-7, 1 - 1e-7)
+    return (2 * u - 1) / (2 * u * (1 - u)).sqrt() * (_QUARTILE / math.sqrt(2 / 3))
+
+
+def lognormal(generator: Generator, shape: tuple[int, ...]) -> Tensor:
+    """The exponential of a standard normal, its median at 0."""
+    return torch.expm1(gaussian(generator, shape)) * (_QUARTILE / math.sinh(_QUARTILE))
+
+
+# Of the standard normal, the upper one.
+_QUARTILE = 0.6744898
+
 NOISES: dict[str, Noise] = {
     "gaussian": gaussian,
     "uniform": uniform,
@@ -52,6 +72,19 @@ NOISES: dict[str, Noise] = {
     "skewed": skewed,
     "bimodal": bimodal,
 }
+HEAVY: dict[str, Noise] = {"student2": student2, "lognormal": lognormal}
+
+
+def noises(name: str) -> dict[str, Noise]:
+    """Returns a group of distributions by name: "usual", "heavy" or "all".
+
+    Raises:
+        OptionError: no such name.
+    """
+    groups = {"usual": NOISES, "heavy": HEAVY, "all": {**NOISES, **HEAVY}}
+    if name not in groups:
+        raise unknown("group of noises", name, groups)
+    return groups[name]
 
 
 def _rand(generator: Generator, shape: tuple[int, ...]) -> Tensor:

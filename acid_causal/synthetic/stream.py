@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float
 from torch import Generator, Tensor
 
 from acid_causal.errors import require
-from acid_causal.synthetic import mechanisms, structures
+from acid_causal.synthetic import mechanisms, noise, structures
 from acid_causal.synthetic.draws import integer, rand, seeded
 from acid_causal.synthetic.sem import Domain, simulate
 from acid_causal.synthetic.six_models import draw_six_models
@@ -29,6 +29,7 @@ class StreamConfig:
         driven: share of batches whose targets have strong common causes in Z.
         wide: share of six-model batches with several components in X and in Y.
         mechanisms: "training", "held-out", or the name of one family of mechanisms.
+        noises: "usual", "heavy" or "all" of them; see `acid_causal.synthetic.noise`.
         noise_ratio: see `Domain`.
         strength: see `Domain`.
         heteroscedastic: see `Domain`.
@@ -44,6 +45,7 @@ class StreamConfig:
     driven: float = 0.3
     wide: float = 0.1
     mechanisms: str = "training"
+    noises: str = "usual"
     noise_ratio: tuple[float, float] = (0.1, 3.0)
     strength: tuple[float, float] = (0.15, 1.0)
     heteroscedastic: float = 0.25
@@ -66,6 +68,7 @@ class StreamConfig:
         # Decimal fractions that sum to 1 may sum to a little more in binary.
         require(shares <= 1 + 1e-9, "six_models + driven", shares, "at most 1")
         mechanisms.families(self.mechanisms)
+        noise.noises(self.noises)
 
 
 def _require_bounds(name: str, bounds: Any, low: int | None = None) -> None:
@@ -106,6 +109,7 @@ class Stream:
         self.config, self.seed, self.device = config, seed, device
         self.domain = Domain(
             mechanisms=mechanisms.families(config.mechanisms),
+            noises=noise.noises(config.noises),
             noise_ratio=config.noise_ratio,
             strength=config.strength,
             heteroscedastic=config.heteroscedastic,

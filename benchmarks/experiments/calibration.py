@@ -19,9 +19,9 @@ from benchmarks.methods import get_method
 from benchmarks.pictures.quantiles import draw_quantiles
 from benchmarks.tables import aligned
 
-# Training's own stream, its hard corner (strong common causes), mechanisms never trained on, and
-# tables of continuous and discrete columns.
-STREAMS = ("training", "hard", "steps", "gp", "switching", "mixed")
+# Training's own stream, its hard corner (strong common causes), mechanisms never trained on, tables
+# of continuous and discrete columns, and noise with heavy tails.
+STREAMS = ("training", "hard", "steps", "gp", "switching", "mixed", "heavy-tails")
 SAMPLE_SIZES = (50, 100, 200, 500, 1000, 2000)
 DIMENSIONS = (0, 1, 2, 3, 5, 10, 20)
 DATASETS = 1000

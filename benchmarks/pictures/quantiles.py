@@ -1,5 +1,6 @@
 """QQ picture of p-values under H0 against the uniform distribution."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from matplotlib.axes import Axes
 from benchmarks.pictures.style import GREY, picture, style_of
 
 _FLOOR = 1e-4  # where a p-value of 0 is drawn
+_COLUMNS = 4
 
 
 def draw_quantiles(rows: pd.DataFrame, probabilities: Sequence[float], path: Path) -> None:
@@ -25,17 +27,24 @@ def draw_quantiles(rows: pd.DataFrame, probabilities: Sequence[float], path: Pat
     """
     streams = list(rows["stream"].unique())
     expected = np.asarray(probabilities)
-    with picture(path, 3.1 * len(streams) + 0.6, 4.3) as figure:
+    columns = min(len(streams), _COLUMNS)
+    lines = math.ceil(len(streams) / columns)
+    with picture(path, 3.1 * columns + 0.6, 3.1 * lines + 1.2) as figure:
         # Over few panels the title takes two lines.
         between = "\n" if len(streams) < 3 else ": "
         title = f"p-values under H0 against uniform{between}median cell and 80 % of the cells"
         figure.suptitle(title, fontsize=13, fontweight="bold")
-        panels = figure.subplots(1, len(streams), sharex=True, sharey=True, squeeze=False)[0]
+        grid = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
+        panels = grid.flat[: len(streams)]
         for panel, stream in zip(panels, streams, strict=True):
             _draw_panel(panel, rows[rows["stream"] == stream], expected)
             panel.set_title(stream, loc="left")
-            panel.set_xlabel("expected p-value")
-        panels[0].set_ylabel("observed p-value")
+            # The lowest of its column, also where the last line is not full.
+            panel.tick_params(labelbottom=True)
+        for unused in grid.flat[len(streams) :]:
+            unused.set_visible(False)
+        figure.supxlabel("expected p-value")
+        figure.supylabel("observed p-value")
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(
             handles, labels, loc="outside lower center", ncols=min(len(labels), 5), handlelength=4

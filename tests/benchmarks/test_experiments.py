@@ -65,7 +65,7 @@ def test_settings_are_those_of_the_evaluation_plan() -> None:
     assert min(job.number("n") for job in jobs) == 5
     assert max(job.number("n") for job in jobs) == 500
     jobs = calibration.CALIBRATION.jobs(["acid"], False)
-    assert len(jobs) == 6 * 6 * 7
+    assert len(jobs) == 7 * 6 * 7
     assert set(calibration.STREAMS) == set(acid_causal.synthetic.NULL_STREAMS)
 
 

@@ -10,7 +10,7 @@ from acid_causal.errors import OptionError
 from acid_causal.synthetic import NULL_STREAMS, Stream, StreamConfig, null_datasets, six_models
 from acid_causal.synthetic.draws import seeded
 from acid_causal.synthetic.mechanisms import HELD_OUT, MLPS, TRAINING
-from acid_causal.synthetic.noise import NOISES
+from acid_causal.synthetic.noise import HEAVY, NOISES
 
 
 def test_batch_is_a_function_of_seed_and_number():
@@ -50,6 +50,24 @@ def test_noise_has_mean_0_and_variance_1(name):
     draws = NOISES[name](seeded("noise", name), (200_000,))
     assert abs(draws.mean()) < 0.02
     assert abs(draws.var() - 1) < 0.1
+
+
+@pytest.mark.parametrize("name", sorted(HEAVY))
+def test_heavy_noise_is_as_wide_as_the_normal_in_its_middle_half(name):
+    draws = HEAVY[name](seeded("noise", name), (200_000,))
+    low, median, high = np.quantile(draws.numpy(), (0.25, 0.5, 0.75))
+    assert high - low == pytest.approx(2 * 0.6745, abs=0.02)
+    assert median == pytest.approx(0, abs=0.01)
+    assert draws.abs().max() > 15
+    assert draws.isfinite().all()
+
+
+def test_the_stream_draws_the_noise_that_it_is_told_to():
+    def largest(noises: str) -> float:
+        stream = Stream(StreamConfig(n=(500, 500), six_models=0.0, noises=noises), 0)
+        return max(float(stream[k].x.abs().max()) for k in range(20))
+
+    assert largest("usual") < 20 < largest("heavy")
 
 
 @pytest.mark.parametrize("name", sorted({**TRAINING, **HELD_OUT, **MLPS}))

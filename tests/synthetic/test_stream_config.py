@@ -52,6 +52,11 @@ def test_unknown_mechanisms():
         StreamConfig(mechanisms="mlp61")
 
 
+def test_unknown_noises():
+    with pytest.raises(OptionError, match="'heavy'"):
+        StreamConfig(noises="heavi")
+
+
 @pytest.mark.parametrize("six_models", [0.0, 1.0])
 def test_the_bounds_themselves_can_be_drawn(six_models):
     config = StreamConfig(
