@@ -82,7 +82,8 @@ def fit_null(
 def wider(stream: StreamConfig) -> list[tuple[StreamConfig, float]]:
     """Returns the streams that the conditional null is fitted to besides that of training.
 
-    Their sizes go beyond those of training, on both sides. One makes every target the child of
+    Their sizes go beyond those of training, on both sides; a model of the six models alone is
+    trained on few samples, and asked about far more. One makes every target the child of
     strong common causes, with little noise of its own: independence that looks like dependence,
     and exactly what PC must let go of. One holds the six models, some with variables of several
     components; with a question a dataset it costs most.
@@ -95,7 +96,7 @@ def wider(stream: StreamConfig) -> list[tuple[StreamConfig, float]]:
         stream, n=(max(4, n_low // 4), 2 * n_high), d_z=(d_z_low, d_z_high + d_z_high // 2)
     )
     if stream.six_models == 1:
-        return [(larger, 0.2)]
+        return [(replace(larger, n=(larger.n[0], 5 * n_high)), 0.6)]
     hard = replace(larger, six_models=0.0, driven=1.0, noise_ratio=(0.1, 0.7))
     six = replace(larger, six_models=1.0, driven=0.0, wide=0.3)
     return [(larger, 0.2), (hard, 0.3), (six, 0.1)]

@@ -226,5 +226,5 @@ def _design(covariates: Float[Array, "m 5"]) -> Float[Array, "m terms"]:
         for term in (1.0, log_n, both, product)
     ]
     large = np.maximum(0, log_n - np.log(_LARGE / 200))
-    bends += [large * term for term in (1.0, log_size, both, product)]
+    bends += [large * term for term in (1.0, log_size, both, product, none)]
     return np.column_stack([np.ones(m), covariates, *products, log_n**3, *special, *bends])
