@@ -18,11 +18,13 @@ from acid_causal.null import Facts, NullDistribution
 from acid_causal.reference import Reference, summarise
 from acid_causal.scoring import transform_batch
 from acid_causal.synthetic import Batch, Stream, StreamConfig
-from acid_causal.synthetic.draws import seeded
+from acid_causal.synthetic.draws import rand, seeded
 
-# Most questions that are taken of one batch: small tables come in large batches and would
-# outweigh the others.
-_OF_A_BATCH = 48
+# Most questions that are taken of one dataset, as they are much alike, and of one batch: small
+# tables come in large batches and would outweigh the others.
+_OF_A_DATASET, _OF_A_BATCH = 4, 16
+# Sets up to this size are what causal discovery asks most; of training's they are a small part.
+_SMALL = 3
 
 
 @runtime_checkable
@@ -55,13 +57,14 @@ def fit_null(
         network: a trained network, on `device`.
         stream: the stream of its training.
         seed: the questions are drawn apart from those of training, whatever the seed.
-        also: other sources, as a user's own data, and their shares; training's stream has .4.
+        also: other sources, as a user's own data, and their shares: training's stream has .25,
+            all of ours together 1.
         questions: how many H0 questions in all, about.
         device: where to draw and score them.
         progress: show a bar.
     """
     network.eval()
-    streams = [(stream, 0.4), *wider(stream)]
+    streams = [(stream, 0.25), *wider(stream)]
     mixture: list[tuple[Source, float]] = [
         *((Stream(config, seed, device), share) for config, share in streams),
         *also,
@@ -85,21 +88,24 @@ def wider(stream: StreamConfig) -> list[tuple[StreamConfig, float]]:
     Their sizes go beyond those of training, on both sides; a model of the six models alone is
     trained on few samples, and asked about far more. One makes every target the child of
     strong common causes, with little noise of its own: independence that looks like dependence,
-    and exactly what PC must let go of. One holds the six models, some with variables of several
-    components; with a question a dataset it costs most.
+    and exactly what PC must let go of. Two are of small conditioning sets, one of them hard. One
+    holds the six models, some with variables of several components; with a question a dataset it
+    costs most.
 
     Returns:
-        Streams, and their shares of the questions relative to .4 of the training stream.
+        Streams, and their shares of the questions beside .25 of the training stream.
     """
     (n_low, n_high), (d_z_low, d_z_high) = stream.n, stream.d_z
     larger = replace(
         stream, n=(max(4, n_low // 4), 2 * n_high), d_z=(d_z_low, d_z_high + d_z_high // 2)
     )
     if stream.six_models == 1:
-        return [(replace(larger, n=(larger.n[0], 5 * n_high)), 0.6)]
+        return [(replace(larger, n=(larger.n[0], 5 * n_high)), 0.4)]
     hard = replace(larger, six_models=0.0, driven=1.0, noise_ratio=(0.1, 0.7))
     six = replace(larger, six_models=1.0, driven=0.0, wide=0.3)
-    return [(larger, 0.2), (hard, 0.3), (six, 0.1)]
+    few = (d_z_low, max(d_z_low, min(_SMALL, d_z_high)))
+    small, small_hard = replace(larger, d_z=few), replace(hard, d_z=few)
+    return [(larger, 0.1), (hard, 0.2), (small, 0.25), (small_hard, 0.15), (six, 0.05)]
 
 
 @dataclass(frozen=True)
@@ -153,9 +159,13 @@ def _independent_questions(
 ) -> _Questions:
     _, t, n, d_x = batch.x.shape
     i, j = torch.triu_indices(t, t, 1, device=batch.x.device)
-    independent = (~batch.dependent[:, i, j]).nonzero()
-    order = torch.randperm(len(independent), generator=generator, device=generator.device)
-    dataset, pair = independent[order[:_OF_A_BATCH]].T
+    chance = rand(generator, *batch.dependent[:, i, j].shape)
+    chance = chance.masked_fill(batch.dependent[:, i, j], -1.0)
+    best, pairs = chance.topk(min(_OF_A_DATASET, len(i)), dim=1)
+    asked = (best >= 0).nonzero()
+    order = torch.randperm(len(asked), generator=generator, device=generator.device)
+    dataset, place = asked[order[:_OF_A_BATCH]].T
+    pair = pairs[dataset, place]
     with torch.inference_mode():
         encoding = network.encode_targets(batch.x, network.encode_conditioning(batch.z))
         x, y = encoding[dataset * t + i[pair]], encoding[dataset * t + j[pair]]

@@ -36,7 +36,7 @@ Draw = Callable[[int, torch.Generator], Batch]
 
 # So many rows, drawn at random, say all that is to be learned of a table's kind of data.
 _MOST_ROWS = 20_000
-# Of H0 questions, the table's for each .4 of the stream's: as many as all others together.
+# Of H0 questions, the table's: as many as all others together.
 _SHARE_OF_NULL = 1.0
 
 
@@ -49,7 +49,7 @@ def finetune(
     seed: int = 0,
     device: str | torch.device = "auto",
     missing: str = "raise",
-    null_questions: int = 30_000,
+    null_questions: int = 15_000,
     name: str | None = None,
     progress: bool = True,
 ) -> TrainedModel:

@@ -28,9 +28,11 @@ NULLS = (*FITTED, "permutation")
 
 # Explained variances are read as information, -log(1 - r^2) / 2, up to this: r^2 of .9975.
 _MAX_INFORMATION = 3.0
-# Sizes of the conditioning set, and of the sample, at which the null's slopes may change.
+# Sizes of the conditioning set, and of the sample, at which the null's slopes may change, and
+# information of Z on X and Y together.
 _BENDS = (4, 12)
 _LARGE = 400
+_INFORMED = (0.15, 0.5, 1.2)
 # Where the tail is mended: at these quantiles of -log p, up to where the fit has enough questions.
 _LEVELS = np.concatenate([np.linspace(0.05, 0.9, 18), [0.95, 0.98, 0.99, 0.995, 0.999]])
 
@@ -210,9 +212,9 @@ def _design(covariates: Float[Array, "m 5"]) -> Float[Array, "m terms"]:
     """Intercept, covariates, all products of two of the first four, and terms for what bends.
 
     Sets of no and of one variable get terms of their own: without Z nothing is regressed, and on a
-    line smoothers follow what they miss in the plane. At `_BENDS` the slopes may change: of a set
-    as large as the sample nothing is learned, and bases of fixed rank meet their limit in large
-    samples.
+    line smoothers follow what they miss in the plane. At the bends the slopes may change: of a set
+    as large as the sample nothing is learned, bases of fixed rank meet their limit in large
+    samples, and smoothers miss most of what is neither plain nor absent.
     """
     m, _ = covariates.shape
     log_n, log_size, both, product, _ = covariates.T
@@ -227,4 +229,9 @@ def _design(covariates: Float[Array, "m 5"]) -> Float[Array, "m terms"]:
     ]
     large = np.maximum(0, log_n - np.log(_LARGE / 200))
     bends += [large * term for term in (1.0, log_size, both, product, none)]
+    bends += [
+        hinge * term
+        for hinge in (np.maximum(0, both - information) for information in _INFORMED)
+        for term in (1.0, log_n, log_size)
+    ]
     return np.column_stack([np.ones(m), covariates, *products, log_n**3, *special, *bends])

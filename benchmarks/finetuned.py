@@ -27,7 +27,7 @@ from acid_causal.synthetic import Batch
 Array = NDArray[np.float64]
 
 STEPS = 500
-NULL_QUESTIONS = 20_000
+NULL_QUESTIONS = 15_000
 # Of fine-tuning with labels.
 NULL_QUESTIONS_OF_A_FOLD = 6000
 ROWS = 50  # of a down-sample

@@ -49,7 +49,7 @@ def finetune(
             rich_help_panel=METHOD,
             help="H0 questions that the null is fitted to in the end.",
         ),
-    ] = 30_000,
+    ] = 15_000,
     out: Annotated[
         Path | None,
         typer.Option(
