@@ -16,21 +16,13 @@ from benchmarks.methods.method import Array, Question
 _ENTRIES = 32_768
 
 
-def one_by_one(questions: Sequence[Question], model: str) -> list[float]:
+def one_by_one(questions: Sequence[Question], model: str, null: str) -> list[float]:
     """Asks as a user does, so that seconds are honest."""
     loaded = _load(model)
-    return [float(ci_test(x, y, z, model=loaded).pvalue) for x, y, z in questions]
+    return [float(ci_test(x, y, z, model=loaded, null=null).pvalue) for x, y, z in questions]
 
 
-def by_permutation(questions: Sequence[Question], model: str) -> list[float]:
-    """Asks as a user does who draws the null from the table itself."""
-    loaded = _load(model)
-    return [
-        float(ci_test(x, y, z, model=loaded, null="permutation").pvalue) for x, y, z in questions
-    ]
-
-
-def in_batches(questions: Sequence[Question], model: str) -> list[float]:
+def in_batches(questions: Sequence[Question], model: str, null: str) -> list[float]:
     """Asks about many tables of one shape at once, where only the p-values matter.
 
     `ci_test` takes one table; here the network sees many side by side, which saves the fixed cost
@@ -44,13 +36,13 @@ def in_batches(questions: Sequence[Question], model: str) -> list[float]:
     for start in range(0, len(questions), step):
         batch = questions[start : start + step]
         if any(_is_degenerate(question) for question in batch):
-            pvalues += one_by_one(batch, model)
+            pvalues += one_by_one(batch, model, null)
         else:
-            pvalues += _ask(batch, loaded)
+            pvalues += _ask(batch, loaded, null)
     return pvalues
 
 
-def _ask(questions: Sequence[Question], model: TrainedModel) -> list[float]:
+def _ask(questions: Sequence[Question], model: TrainedModel, null: str) -> list[float]:
     network = model.network
     count, n = len(questions), len(questions[0][0])
 
@@ -72,10 +64,10 @@ def _ask(questions: Sequence[Question], model: TrainedModel) -> list[float]:
         explained_y=of_y.explained.amax(dim=1).double().numpy(),
         pairs=x.shape[2] * y.shape[2] * ones,
     )
-    pvalues = np.exp(model.null.logsf(statistic, facts, "conditional"))
+    pvalues = np.exp(model.null.logsf(statistic, facts, null))
     determined = (of_x.determined.any(dim=1) | of_y.determined.any(dim=1)).numpy()
     for k in np.flatnonzero(determined).tolist():  # what is left of them is the tester's business
-        pvalues[k] = ci_test(*questions[k], model=model).pvalue
+        pvalues[k] = ci_test(*questions[k], model=model, null=null).pvalue
     return pvalues.tolist()
 
 

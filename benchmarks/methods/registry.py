@@ -17,6 +17,9 @@ from benchmarks.methods.method import Method
 DEFAULT_MODEL = "acid-base"
 PERMUTATION = "acid-permutation"
 
+_PAPERS_MODELS = "acid-mlp"
+_PAPERS_NULL = 'trained on the six data models alone; null="pooled", the paper\'s.'
+
 _CLASSICAL = {
     method.name: method
     for module in (causal_learn, scit, lcit, gcm, causalts_kci)
@@ -33,20 +36,31 @@ def get_method(name: str) -> Method:
     base, _, model = name.partition(":")
     if base == "acid":
         model = model or DEFAULT_MODEL
+        null = null_of(model)
         return Method(
             name,
-            partial(learned.one_by_one, model=model),
-            in_batches=partial(learned.in_batches, model=model),
+            partial(learned.one_by_one, model=model, null=null),
+            note=_PAPERS_NULL if null == "pooled" else "",
+            in_batches=partial(learned.in_batches, model=model, null=null),
         )
     if base == PERMUTATION:
         return Method(
             name,
-            partial(learned.by_permutation, model=model or DEFAULT_MODEL),
+            partial(learned.one_by_one, model=model or DEFAULT_MODEL, null="permutation"),
             note='null="permutation": drawn from each table itself, 199 permutations.',
         )
     if name not in _CLASSICAL:
         raise unknown("method", name, (*_CLASSICAL, "acid", PERMUTATION))
     return _CLASSICAL[name]
+
+
+def null_of(model: str) -> str:
+    """Names the null that a model is asked with: the paper's own models have the paper's own.
+
+    On the six data models alone, how well Z explains X and Y tells of the answer. The conditional
+    null takes that for known beforehand and so forgoes it, as it must on other data.
+    """
+    return "pooled" if model.startswith(_PAPERS_MODELS) else "conditional"
 
 
 def pick(requested: Iterable[str], offered: Sequence[str]) -> list[str]:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from acid_causal import ci_test
 from benchmarks.methods import get_method
 from benchmarks.methods.method import Question
 
@@ -22,6 +23,17 @@ def test_batches_change_no_pvalue(d_z):
     method, asked = get_method("acid"), questions(d_z)
     assert method.in_batches is not None
     np.testing.assert_allclose(method.in_batches(asked), method.pvalues(asked), atol=1e-3)
+
+
+def test_models_of_the_papers_are_asked_with_its_null():
+    asked = questions(5, count=3)
+    for name, null in (("acid-base", "conditional"), ("acid-mlp16", "pooled")):
+        method = get_method(f"acid:{name}")
+        expected = [ci_test(*question, model=name, null=null).pvalue for question in asked]
+        assert method.in_batches is not None
+        np.testing.assert_allclose(method.pvalues(asked), expected)
+        np.testing.assert_allclose(method.in_batches(asked), expected, atol=1e-3)
+        assert ("pooled" in method.note) == (null == "pooled")
 
 
 @pytest.mark.filterwarnings("ignore::acid_causal.errors.AcidWarning")
