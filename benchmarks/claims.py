@@ -69,7 +69,7 @@ def table() -> str:
     return "\n".join([aligned(header, lines), NOTES])
 
 
-NOTES = """sample-size, dimensionality: here is acid-mlp16, trained on the six models alone.
+NOTES = """sample-size, dimensionality: here is acid-mlp16: the six models alone, the pooled null.
 F1: the smaller of two, with dependence and with independence as the positive class.
 highest, lowest: among the paper's tests (KCIT, SCIT, LCIT); then among all tests of the table.
 sachs-ci: an AUC holds if the 95 % interval over pairs reaches the paper's figure."""
