@@ -94,7 +94,7 @@ def run(job: Job) -> Results:
 
 
 def report(rows: pd.DataFrame, picture: Path) -> str:
-    """Prints, for each stream and method, the mean and the worst cell; draws the QQ picture."""
+    """Prints means and worst cells of each stream and method, then by n; draws the QQ picture."""
     draw_quantiles(rows, PROBABILITIES, picture)
     header = ("stream", "method", "n", "cells", *LEVELS, "worst at .05", "KS distance", "s/test")
     cells = []
@@ -114,7 +114,19 @@ def report(rows: pd.DataFrame, picture: Path) -> str:
         )
     count = int(rows["datasets"].iloc[0])
     caption = f"H0 only, {count} datasets a cell; means over cells (n x d_z)."
-    return "\n".join([caption, "", aligned(header, cells)])
+    by_n = "Type I error at .05 by n: mean [worst] over d_z up to 10:"
+    return "\n".join([caption, "", aligned(header, cells), "", by_n, "", _by_n(rows)])
+
+
+def _by_n(rows: pd.DataFrame) -> str:
+    rows = rows[rows["d_z"] <= 10]
+    sizes = sorted(rows["n"].unique())
+    cells = []
+    for (stream, method), group in rows.groupby(["stream", "method"], sort=False):
+        error = group.groupby("n")["type_1_at_05"].agg(["mean", "max"])
+        of_n = {n: f"{row['mean']:.3f} [{row['max']:.3f}]" for n, row in error.iterrows()}
+        cells.append((stream, method, *(of_n.get(n) for n in sizes)))
+    return aligned(("stream", "method", *map(str, sizes)), cells)
 
 
 def _range(values: "pd.Series[int]") -> str:

@@ -36,15 +36,16 @@ def draw_quantiles(rows: pd.DataFrame, probabilities: Sequence[float], path: Pat
         figure.suptitle(title, fontsize=13, fontweight="bold")
         grid = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
         panels = grid.flat[: len(streams)]
-        for panel, stream in zip(panels, streams, strict=True):
+        for number, (panel, stream) in enumerate(zip(panels, streams, strict=True)):
             _draw_panel(panel, rows[rows["stream"] == stream], expected)
             panel.set_title(stream, loc="left")
-            # The lowest of its column, also where the last line is not full.
-            panel.tick_params(labelbottom=True)
+            if number + columns >= len(streams):  # the lowest of its column
+                panel.tick_params(labelbottom=True)
+                panel.set_xlabel("expected p-value")
         for unused in grid.flat[len(streams) :]:
             unused.set_visible(False)
-        figure.supxlabel("expected p-value")
-        figure.supylabel("observed p-value")
+        for first in grid[:, 0]:
+            first.set_ylabel("observed p-value")
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(
             handles, labels, loc="outside lower center", ncols=min(len(labels), 5), handlelength=4
