@@ -12,6 +12,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, SupportsIndex
 
@@ -110,7 +111,8 @@ class Tester:
             permutations=self.permutations,
             cache_bytes=self._cache_bytes,
             batch_entries=self._batch_entries,
-            names=self._names,
+            # Not a method of ours: a cycle would keep a table's encodings until it is looked for.
+            names=partial(_named, self.columns),
             notices=self._notices,
         )
 
@@ -201,7 +203,7 @@ class Tester:
         """Drops constant columns; None if the question is answered already: independent."""
         if rows.n < MIN_SAMPLES:
             self._notices.warn(
-                "rows", f"only {rows.n} complete rows for {self._names(task)}: p = 1"
+                "rows", f"only {rows.n} complete rows for {_named(self.columns, task)}: p = 1"
             )
             return None
         x, y, cond = (
@@ -217,10 +219,6 @@ class Tester:
             return None
         return replace(task, x=x, y=y, cond=cond)
 
-    def _names(self, task: Task) -> str:
-        tested = ", ".join(self.columns[k] for k in (*task.x, *task.y))
-        return f"({tested} | {', '.join(self.columns[k] for k in task.cond)})"
-
     # ---- copies -----------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
@@ -230,6 +228,12 @@ class Tester:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._begin()
+
+
+def _named(columns: Sequence[str], task: Task) -> str:
+    """Writes a question with the names of its columns."""
+    tested = ", ".join(columns[k] for k in (*task.x, *task.y))
+    return f"({tested} | {', '.join(columns[k] for k in task.cond)})"
 
 
 def ci_test(

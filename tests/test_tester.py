@@ -1,8 +1,10 @@
 """The test as users call it: invariances, degenerate data, caching, batching, concurrency."""
 
 import copy
+import gc
 import pickle
 import warnings
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 
@@ -278,6 +280,19 @@ def test_cache_is_bounded(tiny_model, table):
     kept = tester._answering.encodings
     assert 0 < kept.kept_bytes <= 100_000
     assert kept.kept_bytes == sum(encoding.nbytes for encoding in kept._kept.values())
+
+
+def test_a_tester_is_freed_with_its_last_reference(tiny_model, table):
+    """Not when Python next looks for cycles: each holds up to `cache_bytes` of encodings."""
+    tester = Tester(table, model=tiny_model)
+    tester.test_many(questions(6, sizes=(0, 1)))
+    watched = weakref.ref(tester)
+    gc.disable()
+    try:
+        del tester
+        assert watched() is None
+    finally:
+        gc.enable()
 
 
 def test_progress_counts_every_question(tiny_model, table):
