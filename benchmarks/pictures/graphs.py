@@ -33,8 +33,8 @@ def draw_graphs(summary: pd.DataFrame, path: Path) -> None:
             if not str(line.get_label()).startswith("_")
         }
         figure.legend(
-            lines.values(), lines.keys(), loc="outside lower center", ncols=len(lines),
-            handlelength=4,
+            lines.values(), lines.keys(), loc="outside lower center",
+            ncols=min(len(lines), 1 + 2 * len(sizes)), handlelength=4,
         )  # fmt: skip
 
 
