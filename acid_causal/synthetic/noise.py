@@ -14,6 +14,9 @@ from acid_causal.errors import unknown
 
 Noise = Callable[[Generator, tuple[int, ...]], Tensor]
 
+# Of the standard normal, the upper one.
+_QUARTILE = 0.6744898
+
 
 def gaussian(generator: Generator, shape: tuple[int, ...]) -> Tensor:
     """Standard normal."""
@@ -60,9 +63,6 @@ def lognormal(generator: Generator, shape: tuple[int, ...]) -> Tensor:
     """The exponential of a standard normal, its median at 0."""
     return torch.expm1(gaussian(generator, shape)) * (_QUARTILE / math.sinh(_QUARTILE))
 
-
-# Of the standard normal, the upper one.
-_QUARTILE = 0.6744898
 
 NOISES: dict[str, Noise] = {
     "gaussian": gaussian,
