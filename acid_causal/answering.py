@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from acid_causal.batching import Task, by_width
 from acid_causal.checkpoint import TrainedModel
-from acid_causal.encodings import Encodings, Pair, concatenate
+from acid_causal.encodings import Encodings, Pair
 from acid_causal.errors import ModelError
 from acid_causal.inputs import Columns
 from acid_causal.limits import Limits
@@ -88,8 +88,8 @@ class Answering:
         self, tasks: list[Task], encoded: Mapping[Pair, TargetEncoding], rows: Rows
     ) -> Iterator[tuple[int, CITestResult]]:
         """Answers questions of equal widths whose variables are encoded."""
-        x = concatenate([encoded[task.cond, task.x] for task in tasks])
-        y = concatenate([encoded[task.cond, task.y] for task in tasks])
+        x = TargetEncoding.concatenate([encoded[task.cond, task.x] for task in tasks])
+        y = TargetEncoding.concatenate([encoded[task.cond, task.y] for task in tasks])
         distances = self._limits.distances(x, y)
         unlike = self._limits.check(tasks, distances, rows)
         statistic = self._network.score(x, y).double().cpu().numpy()

@@ -7,6 +7,10 @@ from itertools import groupby
 
 from acid_causal.inputs import Columns
 
+# So many batches of targets share one pass over their conditioning sets: regressions on a few rows
+# are mostly overhead, and many sets bear it together.
+_ROUND = 4
+
 
 @dataclass(frozen=True)
 class Task:
@@ -26,23 +30,29 @@ class Task:
 
 
 def by_conditioning_set(tasks: Sequence[Task], n: int, batch_entries: int) -> Iterator[list[Task]]:
-    """Splits tasks into batches of one size of conditioning set; each set stays together.
+    """Splits tasks into rounds of one size of conditioning set; each set stays together.
+
+    Sets with equally many targets follow one another, as these are encoded in one batch.
 
     Args:
         tasks: questions on the same n rows.
         n: number of rows.
-        batch_entries: scalars of data that a batch of several sets may hold.
+        batch_entries: scalars of data encoded at once; a round of several sets holds a few batches.
     """
     of_set: dict[Columns, list[Task]] = defaultdict(list)
     for task in tasks:
         of_set[task.cond].append(task)
-    for size, sets in groupby(sorted(of_set, key=lambda s: (len(s), s)), key=len):
+    columns = {
+        cond: sum(map(len, {part for task in of_set[cond] for part in (task.x, task.y)}))
+        for cond in of_set
+    }
+    order = sorted(of_set, key=lambda cond: (len(cond), columns[cond], cond))
+    for size, sets in groupby(order, key=len):
         batch: list[Task] = []
         entries = 0
         for cond in sets:
-            targets = {part for task in of_set[cond] for part in (task.x, task.y)}
-            weight = n * (size + sum(map(len, targets)))
-            if batch and entries + weight > batch_entries:
+            weight = n * (size + columns[cond])
+            if batch and entries + weight > _ROUND * batch_entries:
                 yield batch
                 batch, entries = [], 0
             batch.extend(of_set[cond])

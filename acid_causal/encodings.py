@@ -1,13 +1,14 @@
 """What a variable looks like given a conditioning set: computed once, kept within bounds."""
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 
 import torch
 
 from acid_causal.inputs import Columns
-from acid_causal.model import ACIDModel, TargetEncoding
+from acid_causal.model import ACIDModel, Conditioning, TargetEncoding
 from acid_causal.rows import Rows
 
 # So many times the entries of a batch may pass through the encoder for one conditioning set: its
@@ -48,34 +49,42 @@ class Encodings:
             else:
                 self._kept.move_to_end((rows.gaps, pair))
                 encoded[pair] = found
-        for batch in self._batches(lacking, rows.n):
-            for pair, encoding in self._compute(batch, rows):
+        if lacking:
+            for pair, encoding in self._compute(lacking, rows):
                 encoded[pair] = encoding
                 self._keep((rows.gaps, pair), encoding)
         return encoded
 
-    def _batches(
-        self, lacking: Mapping[Columns, list[Columns]], n: int
-    ) -> Iterable[list[tuple[Columns, list[Columns]]]]:
-        """Groups sets that lack equally many targets of equally many columns."""
-        alike: dict[tuple[int, int], list[tuple[Columns, list[Columns]]]] = defaultdict(list)
-        for cond, targets in lacking.items():
-            by_width: dict[int, list[Columns]] = defaultdict(list)
-            for target in targets:
-                by_width[len(target)].append(target)
-            for width, same in by_width.items():
-                alike[width, len(same)].append((cond, same))
-        for (width, count), sets in alike.items():
-            entries = n * (len(sets[0][0]) + width * count)
-            step = max(1, self._batch_entries // entries)
-            for start in range(0, len(sets), step):
-                yield sets[start : start + step]
-
     def _compute(
-        self, batch: Sequence[tuple[Columns, list[Columns]]], rows: Rows
-    ) -> Iterable[tuple[Pair, TargetEncoding]]:
-        z = torch.stack([rows.columns(cond) for cond, _ in batch])
-        conditioning = self._network.encode_conditioning(z)
+        self, lacking: Mapping[Columns, list[Columns]], rows: Rows
+    ) -> Iterator[tuple[Pair, TargetEncoding]]:
+        """Encodes all conditioning sets together, then targets of sets that lack equally many."""
+        sets = sorted(
+            (_OfSet(cond, tuple(_by_width(targets))) for cond, targets in lacking.items()),
+            key=lambda of_set: of_set.shape,
+        )
+        conditioning = self._network.encode_conditioning(
+            torch.stack([rows.columns(of_set.cond) for of_set in sets])
+        )
+        first = 0
+        for shape, run in groupby(sets, key=lambda of_set: of_set.shape):
+            alike = list(run)
+            for k, (width, count) in enumerate(shape):
+                entries = rows.n * (conditioning.d_z + width * count)
+                step = max(1, self._batch_entries // entries)
+                for start in range(0, len(alike), step):
+                    batch = [(s.cond, s.targets[k]) for s in alike[start : start + step]]
+                    place = slice(first + start, first + start + len(batch))
+                    yield from self._encode_targets(batch, conditioning[place], rows)
+            first += len(alike)
+
+    def _encode_targets(
+        self,
+        batch: Sequence[tuple[Columns, Sequence[Columns]]],
+        conditioning: Conditioning,
+        rows: Rows,
+    ) -> Iterator[tuple[Pair, TargetEncoding]]:
+        """Encodes equally many targets of equally many columns for each set."""
         targets = list(zip(*(targets for _, targets in batch), strict=True))
         # A table of many rows goes through a few targets at a time.
         step = max(1, _SLICE * self._batch_entries // (len(batch) * rows.n * len(targets[0][0])))
@@ -108,12 +117,24 @@ class Encodings:
             self._bytes -= self._kept.popitem(last=False)[1].nbytes
 
 
-def concatenate(encodings: Sequence[TargetEncoding]) -> TargetEncoding:
-    """Joins encodings of targets of equally many columns, given sets of one size."""
-    if len(encodings) == 1:
-        return encodings[0]
-    parts = [field.name for field in fields(TargetEncoding) if field.name != "d_z"]
-    return TargetEncoding(
-        **{part: torch.cat([getattr(e, part) for e in encodings]) for part in parts},
-        d_z=encodings[0].d_z,
-    )
+@dataclass(frozen=True)
+class _OfSet:
+    """What one conditioning set lacks.
+
+    Attributes:
+        cond: the set.
+        targets: its targets, by their number of columns.
+    """
+
+    cond: Columns
+    targets: tuple[list[Columns], ...]
+
+    @property
+    def shape(self) -> tuple[tuple[int, int], ...]:
+        """How many columns a target of each kind has, and how many there are."""
+        return tuple((len(same[0]), len(same)) for same in self.targets)
+
+
+def _by_width(targets: Iterable[Columns]) -> Iterator[list[Columns]]:
+    for _, same in groupby(sorted(targets, key=len), key=len):
+        yield list(same)

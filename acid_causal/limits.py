@@ -64,7 +64,7 @@ class Limits:
         if reference is None:
             return None
         ones = np.ones(len(x.features))
-        n, d_z = x.features.shape[1] * ones, x.d_z * ones
+        n, d_z = x.n * ones, x.d_z * ones
         of_x, of_y = (
             reference.distance(
                 summarise(part), n, d_z, part.explained.amax(dim=1).double().cpu().numpy()

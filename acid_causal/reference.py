@@ -29,9 +29,8 @@ _LEAST_VARIANCE = 1e-3
 
 def summarise(encoding: TargetEncoding) -> Float[Array, "m numbers"]:
     """Sums up what encoded targets look like; components of a target are averaged."""
-    norms = torch.linalg.vector_norm(encoding.features, dim=-1)  # (m, n, d, heads)
-    size = norms.square().mean(dim=1).clamp(min=1e-12)
-    unevenness = norms.pow(4).mean(dim=1).clamp(min=1e-24) / size.square()
+    size = encoding.norms.mean(dim=-1).clamp(min=1e-12)  # (m, d, heads)
+    unevenness = encoding.norms.square().mean(dim=-1).clamp(min=1e-24) / size.square()
     numbers = torch.cat([size, unevenness], dim=-1).log().mean(dim=1)  # (m, 2 heads)
     return numbers.double().cpu().numpy()
 

@@ -1,5 +1,7 @@
 """The reference: targets like those of the fit lie within its bound, others beyond."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -87,20 +89,17 @@ def test_a_broken_header_is_refused(reference):
 
 
 def test_summary_of_an_encoding_by_hand():
-    features = torch.zeros(2, 4, 1, 2, 3)
-    features[0, :, 0, 0, 0] = torch.tensor([2.0, -2.0, 2.0, -2.0])  # all rows share alike
-    features[0, 0, 0, 1, 1] = 4.0  # one row has it all
-    features[1] = 3 * features[0]
+    norms = torch.zeros(2, 1, 2, 4)
+    norms[0, 0, 0] = 4.0  # all rows share alike
+    norms[0, 0, 1, 0] = 16.0  # one row has it all
+    norms[1] = 9 * norms[0]
     encoding = TargetEncoding(
-        features=features, residuals=torch.zeros(2, 4, 1, 0), spread=torch.ones(2, 1, 2),
-        explained=torch.zeros(2, 1), determined=torch.zeros(2, 1, dtype=torch.bool), d_z=0,
+        features=torch.zeros(2, 1, 2, 3, 4), norms=norms, spread=torch.ones(2, 1, 2),
+        residuals=torch.zeros(2, 1, 0, 4), explained=torch.zeros(2, 1),
+        determined=torch.zeros(2, 1, dtype=torch.bool), d_z=0,
     )  # fmt: skip
     size, unevenness = np.split(np.exp(summarise(encoding)), 2, axis=1)
     np.testing.assert_allclose(size, [[4.0, 4.0], [36.0, 36.0]], rtol=1e-5)
     np.testing.assert_allclose(unevenness, [[1.0, 4.0], [1.0, 4.0]], rtol=1e-5)
-    rows = torch.tensor([2, 0, 3, 1])
-    moved = TargetEncoding(
-        features[:, rows], encoding.residuals, encoding.spread, encoding.explained,
-        encoding.determined, 0,
-    )  # fmt: skip
+    moved = replace(encoding, norms=norms[..., torch.tensor([2, 0, 3, 1])])
     np.testing.assert_allclose(summarise(moved), summarise(encoding), rtol=1e-5)

@@ -5,6 +5,7 @@ The model has three separate parts, so that encodings can be kept and shared:
 encoded variables. X and Y never meet before `score`. The one-shot `forward` is the three in a row.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -15,7 +16,7 @@ from acid_causal.model import blocks
 from acid_causal.model.attention import FeedForward
 from acid_causal.model.config import ModelConfig
 from acid_causal.model.encoder import Encoder, ZContext
-from acid_causal.model.heads import make_head, residual_correlations
+from acid_causal.model.heads import Lifted, make_head, residual_correlations, squared_norms
 from acid_causal.model.smoothers import (
     RIDGES,
     Smoother,
@@ -52,30 +53,34 @@ class Conditioning:
     z: Float[Tensor, "batch n d_z"]
     contexts: tuple[ZContext, ...] | None
     smoothers: tuple[Smoother, ...]
-    order: Int[Tensor, "batch n d_z"]
+    order: Int[Tensor, "batch d_z n"]
 
     @property
     def d_z(self) -> int:
         """Size of the conditioning set."""
         return self.z.shape[2]
 
+    def __getitem__(self, sets: slice) -> "Conditioning":
+        """Selects some of a batch of sets, without a copy."""
+        # A smoother that is there twice stays one.
+        selected = {smoother: smoother[sets] for smoother in self.smoothers}
+        contexts = self.contexts and tuple(context[sets] for context in self.contexts)
+        smoothers = tuple(selected[smoother] for smoother in self.smoothers)
+        return Conditioning(self.z[sets], contexts, smoothers, self.order[sets])
+
 
 @dataclass(frozen=True)
-class TargetEncoding:
+class TargetEncoding(Lifted):
     """Encoded targets: m of them, in no relation to one another.
 
     Attributes:
-        features: what the head compares.
         residuals: of the regressions on Z, standardised; none if the classifier does not see them.
-        spread: what the head studentises by.
         explained: share of each component's variance that Z explains, by the best smoother.
         determined: which components are functions of Z for all practical purposes.
         d_z: size of the conditioning set.
     """
 
-    features: Float[Tensor, "m n d heads width"]
-    residuals: Float[Tensor, "m n d regressions"]
-    spread: Float[Tensor, "m d heads"]
+    residuals: Float[Tensor, "m d regressions n"]
     explained: Float[Tensor, "m d"]
     determined: Bool[Tensor, "m d"]
     d_z: int
@@ -83,19 +88,24 @@ class TargetEncoding:
     @property
     def nbytes(self) -> int:
         """Bytes of the tensors."""
-        tensors = (self.features, self.residuals, self.spread, self.explained, self.determined)
-        return sum(tensor.nbytes for tensor in tensors)
+        return sum(tensor.nbytes for tensor in self._tensors().values())
 
     def __getitem__(self, index: Tensor) -> "TargetEncoding":
         """Selects targets, as copies."""
-        return TargetEncoding(
-            self.features[index],
-            self.residuals[index],
-            self.spread[index],
-            self.explained[index],
-            self.determined[index],
-            self.d_z,
-        )
+        copies = {name: tensor[index] for name, tensor in self._tensors().items()}
+        return TargetEncoding(**copies, d_z=self.d_z)
+
+    @staticmethod
+    def concatenate(encodings: "Sequence[TargetEncoding]") -> "TargetEncoding":
+        """Joins encodings of targets of equally many components, given sets of one size."""
+        if len(encodings) == 1:
+            return encodings[0]
+        parts = [encoding._tensors() for encoding in encodings]
+        joined = {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
+        return TargetEncoding(**joined, d_z=encodings[0].d_z)
+
+    def _tensors(self) -> dict[str, Tensor]:
+        return {name: value for name, value in vars(self).items() if isinstance(value, Tensor)}
 
 
 class ACIDModel(nn.Module):
@@ -115,7 +125,8 @@ class ACIDModel(nn.Module):
         self.encoder = Encoder(config)
         self.head = make_head(config)
         facts = 4 if config.classifier_facts else 0
-        self.classifier = FeedForward(self.head.statistics + 2 * self.regressions + facts, 64, 1)
+        inputs = self.head.statistics + 2 * self.regressions + facts
+        self.classifier = nn.Sequential(nn.Linear(inputs, 64), nn.GELU(), nn.Linear(64, 1))
 
     @property
     def device(self) -> torch.device:
@@ -135,7 +146,7 @@ class ACIDModel(nn.Module):
         # Without attention over samples rows never meet in the encoder: many go through in blocks.
         at_once = self.config.sample_attention or z.shape[1] <= blocks.ROW_BLOCK
         contexts = self._contexts(z) if at_once else None
-        return Conditioning(z, contexts, smoothers, order=z.argsort(dim=1))
+        return Conditioning(z, contexts, smoothers, order=z.mT.argsort(dim=2))
 
     def encode_targets(
         self, x: Float[Tensor, "batch t n d"], conditioning: Conditioning
@@ -146,38 +157,34 @@ class ACIDModel(nn.Module):
             An encoding of batch * t targets, in that order.
         """
         _, t, _, d = x.shape
-        columns = x.transpose(1, 2).flatten(2)  # (batch, n, t * d)
+        columns = x.mT.flatten(1, 2)  # (batch, t * d, n)
         with torch.no_grad(), _full_precision(x):
             regressed = self._regress(columns, conditioning)
         if conditioning.contexts is not None:
-            features = self._features(regressed.channels, conditioning.contexts, t)
-            without_z = residualise
+            features = self._features(regressed.channels, d, conditioning.contexts)
         else:
-            features = self._features_in_blocks(regressed.channels, conditioning.z, t)
-            without_z = residualise_
+            features = self._features_in_blocks(regressed.channels, d, conditioning.z)
         with _full_precision(x):
             features = features.float()
             if self.config.head == "cross-covariance":
-                features = without_z(features, conditioning.smoothers)
-            features = features.unflatten(2, (t, d, self.head.heads, -1))
-            features = features.transpose(1, 2).flatten(0, 1)
-            spread = self.head.spread(features)
-            residuals = _unit(regressed.channels[..., 1 : 1 + self.regressions])
-            residuals = residuals.unflatten(2, (t, d)).transpose(1, 2).flatten(0, 1)
-        return TargetEncoding(
-            features,
-            residuals,
-            spread,
-            regressed.explained.unflatten(1, (t, d)).flatten(0, 1),
-            regressed.determined.unflatten(1, (t, d)).flatten(0, 1),
-            conditioning.d_z,
-        )
+                shape = features.shape
+                without_z = residualise if features.requires_grad else residualise_
+                features = without_z(features.flatten(1, 2), conditioning.smoothers).view(shape)
+            features = _by_target(features, t, d).unflatten(2, (self.head.heads, -1))
+            return TargetEncoding(
+                features=features,
+                norms=squared_norms(features),
+                spread=self.head.spread(features),
+                residuals=_by_target(_unit(regressed.channels[:, 1 : 1 + self.regressions]), t, d),
+                explained=regressed.explained.unflatten(1, (t, d)).flatten(0, 1),
+                determined=regressed.determined.unflatten(1, (t, d)).flatten(0, 1),
+                d_z=conditioning.d_z,
+            )
 
     def score(self, x: TargetEncoding, y: TargetEncoding) -> Float[Tensor, " m"]:
         """Computes the logit of dependence for m pairs: the test statistic."""
-        n = x.features.shape[1]
         with _full_precision(x.features):
-            statistics = self.head.compare(x.features, y.features, x.spread, y.spread)
+            statistics = self.head.compare(x, y)
             if self.regressions:
                 correlations = residual_correlations(x.residuals, y.residuals)
                 statistics = torch.cat([statistics, correlations], dim=1)
@@ -185,7 +192,7 @@ class ACIDModel(nn.Module):
             explained_x, explained_y = x.explained.amax(dim=1), y.explained.amax(dim=1)
             low = torch.minimum(explained_x, explained_y)
             high = torch.maximum(explained_x, explained_y)
-            size = torch.tensor([n / 100.0, (1 + x.d_z) / 4.0], device=low.device).log()
+            size = torch.tensor([x.n / 100.0, (1 + x.d_z) / 4.0], device=low.device).log()
             facts = [low[:, None], high[:, None], size.expand(len(low), 2)]
             statistics = torch.cat([statistics, *facts], dim=1)
         return self.classifier(statistics)[:, 0]
@@ -202,48 +209,52 @@ class ACIDModel(nn.Module):
         return self.score(encode(x[:, None], conditioning), encode(y[:, None], conditioning))
 
     def _contexts(self, z: Float[Tensor, "batch n d_z"]) -> tuple[ZContext, ...]:
-        return self.encoder.encode_z(self.embed_z(z[..., None]))
+        """Runs Z through the encoder; without a gradient a few sets at a time, for the cache."""
+        sets, n, d_z = z.shape
+        step = sets if torch.is_grad_enabled() else max(1, blocks.ROW_BLOCK // max(1, n * d_z))
+        parts = [self.encoder.encode_z(self.embed_z(some.mT[:, None])) for some in z.split(step)]
+        return tuple(ZContext.concatenate(of_layer) for of_layer in zip(*parts, strict=True))
 
     def _features(
         self,
-        channels: Float[Tensor, "batch n columns channels"],
+        channels: Float[Tensor, "batch channels columns n"],
+        d: int,
         contexts: tuple[ZContext, ...],
-        t: int,
-    ) -> Float[Tensor, "batch n features"]:
-        tokens = self.embed_target(channels).unflatten(2, (t, -1))
-        return self.head.features(self.encoder.encode_targets(tokens, contexts)).flatten(2)
+    ) -> Float[Tensor, "batch features columns n"]:
+        tokens = self.embed_target(channels)
+        return self.head.features(self.encoder.encode_targets(tokens, d, contexts))
 
     def _features_in_blocks(
         self,
-        channels: Float[Tensor, "batch n columns channels"],
+        channels: Float[Tensor, "batch channels columns n"],
+        d: int,
         z: Float[Tensor, "batch n d_z"],
-        t: int,
-    ) -> Float[Tensor, "batch n features"]:
+    ) -> Float[Tensor, "batch features columns n"]:
         """Computes them for some rows at a time, in a table of which one copy fills memory."""
-        batch, n, columns, _ = channels.shape
+        batch, _, columns, n = channels.shape
         width = self.head.heads * self.config.head_width
-        features = torch.empty(batch, n, columns * width, device=z.device)
+        features = torch.empty(batch, width, columns, n, device=z.device)
         for rows in blocks.row_blocks(n):
             contexts = self._contexts(z[:, rows])
-            features[:, rows] = self._features(channels[:, rows], contexts, t)
+            features[..., rows] = self._features(channels[..., rows], d, contexts)
         return features
 
     def _regress(
-        self, v: Float[Tensor, "batch n columns"], conditioning: Conditioning
+        self, v: Float[Tensor, "batch columns n"], conditioning: Conditioning
     ) -> "_Regressed":
         """Sets each entry beside its residuals, scaled to unit sd, and the logs of the sds."""
         of_each = {smoother: smoother.residuals(v)[0] for smoother in conditioning.smoothers}
         residuals = [of_each[smoother] for smoother in conditioning.smoothers] or [v] * _SMOOTHERS
-        sds = [r.square().mean(1, keepdim=True).sqrt().clamp(1e-3, 1.5) for r in residuals]
-        least = torch.cat(sds, dim=1).amin(dim=1)
-        determined = (sds[0][:, 0] < _DETERMINED_LINEAR) | (least < _DETERMINED)
+        sds = [r.square().mean(2, keepdim=True).sqrt().clamp(1e-3, 1.5) for r in residuals]
+        least = torch.cat(sds, dim=2).amin(dim=2)
+        determined = (sds[0][..., 0] < _DETERMINED_LINEAR) | (least < _DETERMINED)
         determined |= follows_one(conditioning.order, v)
-        channels = v[..., None]
+        channels = v[:, None]
         if self.config.residual_channels:
             scaled = [r / sd for r, sd in zip(residuals, sds, strict=True)]
             logs = [sd.log().expand_as(v) for sd in sds]
             even = _even_scale(scaled[-1], conditioning.smoothers)
-            channels = torch.stack([v, *scaled, even, *logs], dim=-1)
+            channels = torch.stack([v, *scaled, even, *logs], dim=1)
         return _Regressed(
             channels,
             explained=1 - least.square().clamp(max=1),
@@ -251,10 +262,17 @@ class ACIDModel(nn.Module):
         )
 
 
-def _unit(columns: Float[Tensor, "batch n *rest"]) -> Float[Tensor, "batch n *rest"]:
+def _by_target(
+    columns: Float[Tensor, "batch channels columns n"], t: int, d: int
+) -> Float[Tensor, "m d channels n"]:
+    """Sets the d columns of each of t targets side by side, m = batch * t."""
+    return columns.unflatten(2, (t, d)).permute(0, 2, 3, 1, 4).flatten(0, 1)
+
+
+def _unit(columns: Float[Tensor, "*columns n"]) -> Float[Tensor, "*columns n"]:
     """Standardises over rows."""
-    centred = columns - columns.mean(dim=1, keepdim=True)
-    return centred / centred.square().mean(dim=1, keepdim=True).sqrt().clamp(min=1e-4)
+    centred = columns - columns.mean(dim=-1, keepdim=True)
+    return centred / centred.square().mean(dim=-1, keepdim=True).sqrt().clamp(min=1e-4)
 
 
 def _full_precision(like: Tensor) -> torch.autocast:
@@ -272,14 +290,14 @@ class _Regressed:
         determined: see `TargetEncoding`.
     """
 
-    channels: Float[Tensor, "batch n columns channels"]
+    channels: Float[Tensor, "batch channels columns n"]
     explained: Float[Tensor, "batch columns"]
     determined: Bool[Tensor, "batch columns"]
 
 
 def _even_scale(
-    residual: Float[Tensor, "batch n columns"], smoothers: tuple[Smoother, ...]
-) -> Float[Tensor, "batch n columns"]:
+    residual: Float[Tensor, "batch columns n"], smoothers: tuple[Smoother, ...]
+) -> Float[Tensor, "batch columns n"]:
     """Divides residuals by their standard deviation given Z, itself a regression on Z.
 
     Where the noise of X and of Y both swell with Z, products of their residuals are ruled by the
@@ -288,7 +306,7 @@ def _even_scale(
     if not smoothers:
         return residual
     log_square = torch.log(residual.square() + 0.05)
-    ridges = torch.full_like(residual[:, 0], _SCALE_RIDGE, dtype=torch.long)
+    ridges = torch.full_like(residual[..., 0], _SCALE_RIDGE, dtype=torch.long)
     log_scale = 0.5 * smoothers[-1].smooth(log_square, ridges)
-    even = residual * torch.exp((log_scale.mean(1, keepdim=True) - log_scale).clamp(-1.5, 1.5))
-    return even / even.square().mean(1, keepdim=True).sqrt().clamp(min=1e-3)
+    even = residual * torch.exp((log_scale.mean(2, keepdim=True) - log_scale).clamp(-1.5, 1.5))
+    return even / even.square().mean(2, keepdim=True).sqrt().clamp(min=1e-3)

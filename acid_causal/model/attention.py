@@ -1,6 +1,9 @@
 """The paper's attention block, over dimensions or over samples.
 
 `MHAttn(A, B) = A Wq + Drop(FFN(LN(A Wq + Drop(mha(A, B)))))` (section "Model architecture").
+
+Tokens are laid out with their samples last, (batch, e, tokens, n): whatever is done to each sample
+on its own runs along memory, and a linear map is one large matrix product for each dataset.
 """
 
 import math
@@ -8,17 +11,48 @@ import math
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.functional import scaled_dot_product_attention
+from torch.nn.functional import gelu, scaled_dot_product_attention
 
-# Up to so many tokens attention is done by hand; measured on a CPU, heads of width 8.
-_FEW = 8
+# Where either side has up to so many tokens attention is done by hand; measured on a CPU.
+_FEW = 12
+
+
+def linear_map(
+    linear: nn.Linear, x: Float[Tensor, "batch width_in tokens n"]
+) -> Float[Tensor, "batch width_out tokens n"]:
+    """Applies a linear map to every token of every sample."""
+    weight = linear.weight.expand(len(x), -1, -1)
+    if linear.bias is None:
+        y = torch.bmm(weight, x.flatten(2))
+    else:
+        y = torch.baddbmm(linear.bias[:, None], weight, x.flatten(2))
+    return y.unflatten(2, x.shape[2:])
 
 
 class FeedForward(nn.Sequential):
-    """Two linear maps with a GELU between them."""
+    """Two linear maps with a GELU between them, along the second dimension."""
 
     def __init__(self, width_in: int, hidden: int, width_out: int) -> None:
         super().__init__(nn.Linear(width_in, hidden), nn.GELU(), nn.Linear(hidden, width_out))
+
+    def forward(
+        self, x: Float[Tensor, "batch width_in tokens n"]
+    ) -> Float[Tensor, "batch width_out tokens n"]:
+        """Applies them to every token of every sample."""
+        first, _, second = self
+        assert isinstance(first, nn.Linear)
+        assert isinstance(second, nn.Linear)
+        return linear_map(second, gelu(linear_map(first, x)))
+
+
+class TokenNorm(nn.LayerNorm):
+    """Layer norm of each token, along the second dimension."""
+
+    def forward(self, x: Float[Tensor, "batch e tokens n"]) -> Float[Tensor, "batch e tokens n"]:
+        """Standardises every token of every sample, then scales and shifts it."""
+        centred = x - x.mean(dim=1, keepdim=True)
+        scale = (centred.square().mean(dim=1, keepdim=True) + self.eps).rsqrt()
+        return torch.addcmul(self.bias[:, None, None], centred * scale, self.weight[:, None, None])
 
 
 class MHAttn(nn.Module):
@@ -36,67 +70,76 @@ class MHAttn(nn.Module):
         self.query = nn.Linear(e, e, bias=False)
         self.key = nn.Linear(e, e, bias=False)
         self.value = nn.Linear(e, e, bias=False)
-        self.norm = nn.LayerNorm(e)
+        self.norm = TokenNorm(e)
         self.ffn = FeedForward(e, e, e)
         self.drop = nn.Dropout(dropout)
 
     def forward(
-        self, a: Float[Tensor, "*rows length_a e"], b: Float[Tensor, "*rows length_b e"]
-    ) -> Float[Tensor, "*rows length_a e"]:
-        """Lets each token of `a` attend to the tokens of `b` in the same row."""
+        self, a: Float[Tensor, "batch e tokens_a n"], b: Float[Tensor, "batch e tokens_b n"]
+    ) -> Float[Tensor, "batch e tokens_a n"]:
+        """Lets each token of `a` attend to the tokens of `b` in the same sample."""
         return self.attend(a, *self.keys_values(b))
 
     def keys_values(
-        self, b: Float[Tensor, "*rows length_b e"]
-    ) -> tuple[Float[Tensor, "*rows length_b e"], Float[Tensor, "*rows length_b e"]]:
+        self, b: Float[Tensor, "batch e tokens_b n"]
+    ) -> tuple[Float[Tensor, "batch e tokens_b n"], Float[Tensor, "batch e tokens_b n"]]:
         """Computes what `attend` needs of B, to be shared by many A."""
-        return self.key(b), self.value(b)
+        return linear_map(self.key, b), linear_map(self.value, b)
 
     def attend(
         self,
-        a: Float[Tensor, "*rows length_a e"],
-        key: Float[Tensor, "*rows length_b e"],
-        value: Float[Tensor, "*rows length_b e"],
-    ) -> Float[Tensor, "*rows length_a e"]:
+        a: Float[Tensor, "batch e tokens_a n"],
+        key: Float[Tensor, "batch e tokens_b n"],
+        value: Float[Tensor, "batch e tokens_b n"],
+    ) -> Float[Tensor, "batch e tokens_a n"]:
         """Finishes the block for A, given the keys and values of B."""
-        query = self.query(a)
+        query = linear_map(self.query, a)
+        tokens_a, tokens_b = query.shape[2], key.shape[2]
+        if tokens_b == 1:  # attention to a single token is that token
+            return self._finish(query, value.expand_as(query))
         heads = (self._split(query), self._split(key), self._split(value))
-        length_b = key.shape[-2]
-        if length_b == 1:  # attention to a single token is that token
-            attended = value.expand_as(query)
-        elif length_b <= _FEW:
-            attended = _attend_few(*heads).flatten(-2)
-        else:
-            q, k, v = (tokens.transpose(-2, -3) for tokens in heads)
-            attended = scaled_dot_product_attention(q, k, v).transpose(-2, -3).flatten(-2)
+        if min(tokens_a, tokens_b) <= _FEW:
+            return self._finish(query, _attend_one_by_one(*heads).flatten(1, 2))
+        q, k, v = (tokens.permute(0, 4, 1, 3, 2) for tokens in heads)  # (batch, n, heads, _, w)
+        attended = scaled_dot_product_attention(q, k, v).permute(0, 2, 4, 3, 1).flatten(1, 2)
+        return self._finish(query, attended)
+
+    def to_itself(self, a: Float[Tensor, "batch e tokens n"]) -> Float[Tensor, "batch e tokens n"]:
+        """Lets each token attend to itself alone."""
+        return self._finish(linear_map(self.query, a), linear_map(self.value, a))
+
+    def over_samples(
+        self, a: Float[Tensor, "batch e columns n"]
+    ) -> Float[Tensor, "batch e columns n"]:
+        """Lets each sample of a column attend to the samples of the same column (SoS)."""
+        query = linear_map(self.query, a)
+        heads = (self._split(tokens) for tokens in (query, *self.keys_values(a)))
+        q, k, v = (tokens.permute(0, 3, 1, 4, 2) for tokens in heads)  # (batch, _, heads, n, w)
+        attended = scaled_dot_product_attention(q, k, v).permute(0, 2, 4, 1, 3).flatten(1, 2)
+        return self._finish(query, attended)
+
+    def _finish(
+        self, query: Float[Tensor, "batch e tokens n"], attended: Float[Tensor, "batch e tokens n"]
+    ) -> Float[Tensor, "batch e tokens n"]:
         return query + self.drop(self.ffn(self.norm(query + self.drop(attended))))
 
-    def _split(self, tokens: Tensor) -> Tensor:  # (*rows, length, e) -> (*rows, length, heads, w)
-        return tokens.unflatten(-1, (self.heads, -1))
+    def _split(self, tokens: Tensor) -> Tensor:  # (batch, e, _, n) -> (batch, heads, w, _, n)
+        return tokens.unflatten(1, (self.heads, -1))
 
 
-def _attend_few(
-    query: Float[Tensor, "*rows length_a heads w"],
-    key: Float[Tensor, "*rows length_b heads w"],
-    value: Float[Tensor, "*rows length_b heads w"],
-) -> Float[Tensor, "*rows length_a heads w"]:
-    """Attention to a handful of tokens, one at a time, over all rows at once.
+def _attend_one_by_one(
+    query: Float[Tensor, "batch heads w tokens_a n"],
+    key: Float[Tensor, "batch heads w tokens_b n"],
+    value: Float[Tensor, "batch heads w tokens_b n"],
+) -> Float[Tensor, "batch heads w tokens_a n"]:
+    """Attention to a handful of tokens, one at a time, over all samples at once.
 
-    Matrix products and softmaxes of this size, one for each row, are all overhead.
+    Matrix products and softmaxes of this size, one for each sample, are all overhead.
     """
-    count, scale = key.shape[-3], 1 / math.sqrt(query.shape[-1])
-    tokens = range(count)
-    scores = torch.stack([(query * key[..., j : j + 1, :, :]).sum(-1) for j in tokens])
-    weight = torch.softmax(scores * scale, dim=0)[..., None]
-    attended = weight[0] * value[..., :1, :, :]
+    tokens, scale = range(key.shape[3]), 1 / math.sqrt(query.shape[2])
+    scores = torch.stack([(query * key[:, :, :, j : j + 1]).sum(2, keepdim=True) for j in tokens])
+    weight = torch.softmax(scores * scale, dim=0)
+    attended = weight[0] * value[:, :, :, :1]
     for j in tokens[1:]:
-        attended = torch.addcmul(attended, weight[j], value[..., j : j + 1, :, :])
+        attended = torch.addcmul(attended, weight[j], value[:, :, :, j : j + 1])
     return attended
-
-
-def over_samples(
-    block: MHAttn, tokens: Float[Tensor, "batch n columns e"]
-) -> Float[Tensor, "batch n columns e"]:
-    """Applies a block along the samples of each column (SoS)."""
-    by_column = tokens.transpose(1, 2)
-    return block(by_column, by_column).transpose(1, 2)

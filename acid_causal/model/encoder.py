@@ -1,21 +1,37 @@
-"""The encoder: attention over the dimensions of a row, and over the samples of a column."""
+"""The encoder: attention over the dimensions of a sample, and over the samples of a column.
 
-from collections.abc import Iterator
+Tokens have their samples last; see `acid_causal.model.attention`.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from acid_causal.model.attention import FeedForward, MHAttn, over_samples
+from acid_causal.model.attention import FeedForward, MHAttn, TokenNorm
 from acid_causal.model.config import ModelConfig
 
 
 @dataclass(frozen=True)
 class ZContext:
-    """What targets read of Z in one layer: keys and values of its tokens, row by row."""
+    """What targets read of Z in one layer: keys and values of its tokens, sample by sample."""
 
-    key: Float[Tensor, "batch n d_z e"]
-    value: Float[Tensor, "batch n d_z e"]
+    key: Float[Tensor, "batch e d_z n"]
+    value: Float[Tensor, "batch e d_z n"]
+
+    def __getitem__(self, sets: slice) -> "ZContext":
+        """Selects some of a batch of sets, without a copy."""
+        return ZContext(self.key[sets], self.value[sets])
+
+    @staticmethod
+    def concatenate(contexts: "Sequence[ZContext]") -> "ZContext":
+        """Joins the contexts of several sets."""
+        if len(contexts) == 1:
+            return contexts[0]
+        keys, values = [c.key for c in contexts], [c.value for c in contexts]
+        return ZContext(torch.cat(keys), torch.cat(values))
 
 
 class Layer(nn.Module):
@@ -30,37 +46,45 @@ class Layer(nn.Module):
         self.over_dims = MHAttn(e, heads, dropout)
         self.to_z = MHAttn(e, heads, dropout)
         self.over_samples = MHAttn(e, heads, dropout) if config.sample_attention else None
-        self.norm, self.ffn = nn.LayerNorm(e), FeedForward(e, 2 * e, e)
+        self.norm, self.ffn = TokenNorm(e), FeedForward(e, 2 * e, e)
         self.updates_z = updates_z
         if updates_z:
             self.z_over_dims = MHAttn(e, heads, dropout)
             self.z_over_samples = MHAttn(e, heads, dropout) if config.sample_attention else None
-            self.z_norm, self.z_ffn = nn.LayerNorm(e), FeedForward(e, 2 * e, e)
+            self.z_norm, self.z_ffn = TokenNorm(e), FeedForward(e, 2 * e, e)
 
     def z_step(
-        self, z: Float[Tensor, "batch n d_z e"]
-    ) -> tuple[ZContext, Float[Tensor, "batch n d_z e"]]:
+        self, z: Float[Tensor, "batch e d_z n"]
+    ) -> tuple[ZContext, Float[Tensor, "batch e d_z n"]]:
         """Returns what targets read in this layer, and Z for the next layer."""
         context = ZContext(*self.to_z.keys_values(z))
         if not self.updates_z:
             return context, z
         h = z + self.z_over_dims(z, z)
         if self.z_over_samples is not None:
-            h = h + over_samples(self.z_over_samples, z)
+            h = h + self.z_over_samples.over_samples(z)
         return context, h + self.z_ffn(self.z_norm(h))
 
     def target_step(
-        self, x: Float[Tensor, "batch n t d_x e"], context: ZContext | None
-    ) -> Float[Tensor, "batch n t d_x e"]:
-        """Updates t targets, each of which sees itself and Z."""
-        h = x + self.over_dims(x, x)
+        self, x: Float[Tensor, "batch e columns n"], d: int, context: ZContext | None
+    ) -> Float[Tensor, "batch e columns n"]:
+        """Updates targets of d columns each, all of which see themselves and Z."""
+        h = x + self._over_dims(x, d)
         if context is not None:
-            columns = x.flatten(2, 3)
-            attended = self.to_z.attend(columns, context.key, context.value)
-            h = h + attended.view_as(x)
+            h = h + self.to_z.attend(x, context.key, context.value)
         if self.over_samples is not None:
-            h = h + over_samples(self.over_samples, x.flatten(2, 3)).view_as(x)
+            h = h + self.over_samples.over_samples(x)
         return h + self.ffn(self.norm(h))
+
+    def _over_dims(
+        self, x: Float[Tensor, "batch e columns n"], d: int
+    ) -> Float[Tensor, "batch e columns n"]:
+        if d == 1:
+            return self.over_dims.to_itself(x)
+        batch = len(x)
+        of_each = x.unflatten(2, (-1, d)).transpose(1, 2).flatten(0, 1)  # (batch * t, e, d, n)
+        attended = self.over_dims(of_each, of_each)
+        return attended.unflatten(0, (batch, -1)).transpose(1, 2).flatten(2, 3)
 
 
 class Encoder(nn.Module):
@@ -71,7 +95,7 @@ class Encoder(nn.Module):
         last = config.layers - 1
         self.layers = nn.ModuleList(Layer(config, updates_z=k < last) for k in range(config.layers))
 
-    def encode_z(self, z: Float[Tensor, "batch n d_z e"]) -> tuple[ZContext, ...]:
+    def encode_z(self, z: Float[Tensor, "batch e d_z n"]) -> tuple[ZContext, ...]:
         """Runs Z through the layers; empty when d_z = 0."""
         if z.shape[2] == 0:
             return ()
@@ -82,11 +106,11 @@ class Encoder(nn.Module):
         return tuple(contexts)
 
     def encode_targets(
-        self, x: Float[Tensor, "batch n t d_x e"], contexts: tuple[ZContext, ...]
-    ) -> Float[Tensor, "batch n t d_x e"]:
-        """Runs targets through the layers."""
+        self, x: Float[Tensor, "batch e columns n"], d: int, contexts: tuple[ZContext, ...]
+    ) -> Float[Tensor, "batch e columns n"]:
+        """Runs targets of d columns each through the layers."""
         for k, layer in enumerate(self._layers()):
-            x = layer.target_step(x, contexts[k] if contexts else None)
+            x = layer.target_step(x, d, contexts[k] if contexts else None)
         return x
 
     def _layers(self) -> Iterator[Layer]:

@@ -5,6 +5,7 @@ features of two targets when a question is asked. It is symmetric in X and Y and
 """
 
 import math
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
@@ -14,11 +15,25 @@ from acid_causal.model.attention import FeedForward
 from acid_causal.model.blocks import row_blocks
 from acid_causal.model.config import ModelConfig
 
-Features = Float[Tensor, "m n d heads width"]
-FeaturesX = Float[Tensor, "m n d_x heads width"]
-FeaturesY = Float[Tensor, "m n d_y heads width"]
-SpreadX = Float[Tensor, "m d_x heads"]
-SpreadY = Float[Tensor, "m d_y heads"]
+
+@dataclass(frozen=True)
+class Lifted:
+    """Targets as a head compares them: m of them, of d components.
+
+    Attributes:
+        features: by head, so that a comparison is one product of matrices for each.
+        norms: |features|^2 of each row.
+        spread: what a comparison is studentised by.
+    """
+
+    features: Float[Tensor, "m d heads width n"]
+    norms: Float[Tensor, "m d heads n"]
+    spread: Float[Tensor, "m d heads"]
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.features.shape[4]
 
 
 class PaperHead(nn.Module):
@@ -30,21 +45,21 @@ class PaperHead(nn.Module):
         width = config.head_width
         self.lift = FeedForward(config.e, 2 * config.e, config.head_count * width)
 
-    def features(self, x: Float[Tensor, "*rows e"]) -> Float[Tensor, "*rows features"]:
-        """Lifts entries to the features of all heads."""
+    def features(
+        self, x: Float[Tensor, "batch e columns n"]
+    ) -> Float[Tensor, "batch features columns n"]:
+        """Lifts tokens to the features of all heads."""
         return self.lift(x)
 
-    def spread(self, x: Features) -> Float[Tensor, "m d heads"]:
+    def spread(self, features: Float[Tensor, "m d heads width n"]) -> Float[Tensor, "m d heads"]:
         """The paper's head does not studentise: ones."""
-        m, _, d, heads, _ = x.shape
-        return x.new_ones(m, d, heads)
+        return features.new_ones(features.shape[:3])
 
-    def compare(
-        self, x: FeaturesX, y: FeaturesY, spread_x: SpreadX, spread_y: SpreadY
-    ) -> Float[Tensor, "m statistics"]:
+    def compare(self, x: Lifted, y: Lifted) -> Float[Tensor, "m statistics"]:
         """Computes one statistic a head for each of m pairs of targets."""
-        dots = torch.einsum("mnihf,mnjhf->mnijh", x, y) / math.sqrt(x.shape[-1])
-        return dots.square().mean(dim=1).amax(dim=(1, 2))
+        width = x.features.shape[3]
+        dots = (x.features[:, :, None] * y.features[:, None]).sum(4) / math.sqrt(width)
+        return dots.square().mean(-1).amax(dim=(1, 2))
 
 
 class CrossCovarianceHead(nn.Module):
@@ -66,46 +81,47 @@ class CrossCovarianceHead(nn.Module):
         self.heads, self.statistics = config.head_count, 2 * config.head_count
         self.lift = FeedForward(config.e, 2 * config.e, config.head_count * config.head_width)
 
-    def features(self, x: Float[Tensor, "*rows e"]) -> Float[Tensor, "*rows features"]:
-        """Lifts entries to the features of all heads."""
+    def features(
+        self, x: Float[Tensor, "batch e columns n"]
+    ) -> Float[Tensor, "batch features columns n"]:
+        """Lifts tokens to the features of all heads."""
         return self.lift(x)
 
-    def spread(self, x: Features) -> Float[Tensor, "m d heads"]:
+    def spread(self, features: Float[Tensor, "m d heads width n"]) -> Float[Tensor, "m d heads"]:
         """Computes |Sx|: of one target alone, and so once for all of its questions."""
-        blocks = [
-            torch.einsum("mnihf,mnihg->mihfg", x[:, rows], x[:, rows])
-            for rows in row_blocks(x.shape[1])
-        ]
-        covariance = sum(blocks[1:], start=blocks[0]) / x.shape[1]
+        covariance = features @ features.mT / features.shape[4]
         return covariance.square().sum((-1, -2)).clamp(min=1e-20).sqrt()
 
-    def compare(
-        self, x: FeaturesX, y: FeaturesY, spread_x: SpreadX, spread_y: SpreadY
-    ) -> Float[Tensor, "m statistics"]:
+    def compare(self, x: Lifted, y: Lifted) -> Float[Tensor, "m statistics"]:
         """Computes two statistics a head for each of m pairs of targets."""
-        n = x.shape[1]
-        sums = [_sums_of_products(x[:, rows], y[:, rows]) for rows in row_blocks(n)]
-        cross, diagonal = (sum(parts[1:], start=parts[0]) / n for parts in zip(*sums, strict=True))
-        size = cross.square().sum((-1, -2))
-        spread = spread_x[:, :, None] * spread_y[:, None, :]
+        n, d_x, d_y = x.n, x.features.shape[1], y.features.shape[1]
+        # Of all components at once; where there is one of each, nothing is copied.
+        rows_x = x.features.transpose(1, 2).flatten(2, 3)  # (m, heads, d_x * width, n)
+        rows_y = y.features.transpose(1, 2).flatten(2, 3)
+        cross = (rows_x @ rows_y.mT / n).unflatten(2, (d_x, -1)).unflatten(4, (d_y, -1))
+        size = cross.square().sum((3, 5)).permute(0, 2, 3, 1)  # (m, d_x, d_y, heads)
+        diagonal = _products(x.norms, y.norms) / n
+        spread = x.spread[:, :, None] * y.spread[:, None, :]
         t = (n * size - diagonal) / (math.sqrt(2) * spread)
         effect = torch.log(size / spread + 1e-6)
         return torch.cat([torch.asinh(t).amax(dim=(1, 2)), effect.amax(dim=(1, 2))], dim=-1)
 
 
-def _sums_of_products(
-    x: FeaturesX, y: FeaturesY
-) -> tuple[Float[Tensor, "m d_x d_y heads width width"], Float[Tensor, "m d_x d_y heads"]]:
-    """Sums over rows the products of features, and of their squared norms."""
-    norms_x, norms_y = x.square().sum(-1), y.square().sum(-1)
-    return (
-        torch.einsum("mnihf,mnjhg->mijhfg", x, y),
-        torch.einsum("mnih,mnjh->mijh", norms_x, norms_y),
-    )
+def squared_norms(features: Float[Tensor, "m d heads width n"]) -> Float[Tensor, "m d heads n"]:
+    """Computes |features|^2 of each row, without a second copy of a long table."""
+    blocks = row_blocks(features.shape[4])
+    return torch.cat([features[..., rows].square().sum(3) for rows in blocks], dim=3)
+
+
+def _products(
+    x: Float[Tensor, "m d_x k n"], y: Float[Tensor, "m d_y k n"]
+) -> Float[Tensor, "m d_x d_y k"]:
+    """Sums over rows the products of every component of X with every component of Y."""
+    return (x.transpose(1, 2) @ y.permute(0, 2, 3, 1)).permute(0, 2, 3, 1)
 
 
 def residual_correlations(
-    x: Float[Tensor, "m n d_x channels"], y: Float[Tensor, "m n d_y channels"]
+    x: Float[Tensor, "m d_x channels n"], y: Float[Tensor, "m d_y channels n"]
 ) -> Float[Tensor, "m statistics"]:
     """Computes two statistics a channel: how strongly residuals of the same regression correlate.
 
@@ -117,9 +133,9 @@ def residual_correlations(
         x: residuals of the one target, each of mean 0 and variance 1.
         y: of the other.
     """
-    n = x.shape[1]
-    r2 = (torch.einsum("mnik,mnjk->mijk", x, y) / n).square()
-    variance = torch.einsum("mnik,mnjk->mijk", x.square(), y.square()) / n
+    n = x.shape[-1]
+    r2 = (_products(x, y) / n).square()
+    variance = _products(x.square(), y.square()) / n
     t = torch.asinh(n * r2 / variance.clamp(min=0.05))
     size = torch.log(r2 + 1e-5)
     return torch.cat([t.amax(dim=(1, 2)), size.amax(dim=(1, 2))], dim=-1)

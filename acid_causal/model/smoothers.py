@@ -3,7 +3,8 @@
 A smoother is a linear map H that depends on Z alone. Its leave-one-out residual of a target v is
 `(v - Hv) / (1 - diag H)`. Each smoother is kernel ridge regression in a low-rank basis, found by
 pivoted Cholesky, so that it costs `n m^2` once for Z and `n m` for each target. Neither the order
-of rows nor that of Z's columns matters: pivots are chosen by the kernel, not by position.
+of rows nor that of Z's columns matters: pivots are chosen by the kernel, not by position. The rows
+of a target run along memory.
 """
 
 import math
@@ -39,106 +40,112 @@ class Smoother:
     shrink: Float[Tensor, "batch ridges m"]
     leverage: Float[Tensor, "batch ridges n"]
 
+    def __getitem__(self, sets: slice) -> "Smoother":
+        """Selects some of a batch of sets, without a copy."""
+        return Smoother(self.u[sets], self.shrink[sets], self.leverage[sets])
+
     def residuals(
-        self, v: Float[Tensor, "batch n t"]
-    ) -> tuple[Float[Tensor, "batch n t"], Int[Tensor, "batch t"]]:
+        self, v: Float[Tensor, "batch t n"]
+    ) -> tuple[Float[Tensor, "batch t n"], Int[Tensor, "batch t"]]:
         """Computes leave-one-out residuals, each target with its own best ridge.
 
         Returns:
             The residuals, and the index of the ridge of each target.
         """
-        centred = v - v.mean(dim=1, keepdim=True)
-        coefficients = self.u.mT @ centred  # (batch, m, t)
-        fits = self.u[:, None] @ (self.shrink[..., None] * coefficients[:, None])
-        loo = (centred[:, None] - fits) / (1 - self.leverage[..., None])
-        best = loo.square().mean(dim=2).argmin(dim=1)  # (batch, t)
-        index = best[:, None, None, :].expand(-1, -1, v.shape[1], -1)
-        return loo.gather(1, index)[:, 0], best
+        centred = v - v.mean(dim=2, keepdim=True)
+        coefficients = centred @ self.u  # (batch, t, m)
+        # All ridges in one product, side by side: a product for each would copy the basis.
+        shrunken = coefficients[:, :, None] * self.shrink[:, None]  # (batch, t, ridges, m)
+        fits = (shrunken.flatten(1, 2) @ self.u.mT).unflatten(1, shrunken.shape[1:3])
+        loo = (centred[:, :, None] - fits) / (1 - self.leverage[:, None])
+        best = loo.square().mean(dim=3).argmin(dim=2)  # (batch, t)
+        index = best[:, :, None, None].expand(-1, -1, -1, v.shape[2])
+        return loo.gather(2, index)[:, :, 0], best
 
     def cross_validation(
-        self, energy: Float[Tensor, "batch 1 t"], coefficients: Float[Tensor, "batch m t"]
-    ) -> Float[Tensor, "batch ridges t"]:
+        self, energy: Float[Tensor, "batch t 1"], coefficients: Float[Tensor, "batch t m"]
+    ) -> Float[Tensor, "batch t ridges"]:
         """Estimates the mean squared error of prediction at each ridge, up to a constant factor.
 
         Args:
             energy: sum of squares of each centred target.
-            coefficients: U^T of the targets.
+            coefficients: the targets in the basis.
         """
-        left = energy - (2 * self.shrink - self.shrink.square()) @ coefficients.square()
+        left = energy - coefficients.square() @ (2 * self.shrink - self.shrink.square()).mT
         freedom = 1 - self.leverage.mean(dim=2)
-        return left / freedom.clamp(min=0.02).square()[..., None]
+        return left / freedom.clamp(min=0.02).square()[:, None]
 
     def smooth(
-        self, v: Float[Tensor, "batch n t"], ridges: Int[Tensor, "batch t"]
-    ) -> Float[Tensor, "batch n t"]:
+        self, v: Float[Tensor, "batch t n"], ridges: Int[Tensor, "batch t"]
+    ) -> Float[Tensor, "batch t n"]:
         """Computes the fit Hv of each target at a ridge of its own."""
-        mean = v.mean(dim=1, keepdim=True)
+        mean = v.mean(dim=2, keepdim=True)
         index = ridges[..., None].expand(-1, -1, self.shrink.shape[-1])
-        shrink = self.shrink.gather(1, index).mT  # (batch, m, t)
-        return mean + self.u @ (shrink * (self.u.mT @ (v - mean)))
+        shrink = self.shrink.gather(1, index)  # (batch, t, m)
+        return mean + (shrink * ((v - mean) @ self.u)) @ self.u.mT
 
 
 def residualise(
-    v: Float[Tensor, "batch n t"], smoothers: Sequence[Smoother]
-) -> Float[Tensor, "batch n t"]:
-    """Takes from each column what Z tells of it, so that its conditional mean is nil.
+    v: Float[Tensor, "batch t n"], smoothers: Sequence[Smoother]
+) -> Float[Tensor, "batch t n"]:
+    """Takes from each target what Z tells of it, so that its conditional mean is nil.
 
     Smoothers and ridges are averaged by exp(-n/2 log V), V their generalised cross-validation
     (Golub, Heath, Wahba 1979): in effect the best one, without a jump where two are equally good.
-    It needs no residuals, so that many columns cost little more than one fit each. Without
+    It needs no residuals, so that many targets cost little more than one fit each. Without
     smoothers only the mean is taken.
     """
-    v = v - v.mean(dim=1, keepdim=True)
+    v = v - v.mean(dim=2, keepdim=True)
     if not smoothers:
         return v
-    coefficients = {smoother: smoother.u.mT @ v for smoother in smoothers}
-    energy = v.detach().square().sum(dim=1, keepdim=True)
+    coefficients = {smoother: v @ smoother.u for smoother in smoothers}
+    energy = v.detach().square().sum(dim=2, keepdim=True)
     fit = torch.zeros_like(v)
-    for smoother, c in _shrink(smoothers, energy, coefficients, v.shape[1]):
-        fit = fit + smoother.u @ c
+    for smoother, c in _shrink(smoothers, energy, coefficients, v.shape[2]):
+        fit = fit + c @ smoother.u.mT
     return v - fit
 
 
 def residualise_(
-    v: Float[Tensor, "batch n t"], smoothers: Sequence[Smoother]
-) -> Float[Tensor, "batch n t"]:
+    v: Float[Tensor, "batch t n"], smoothers: Sequence[Smoother]
+) -> Float[Tensor, "batch t n"]:
     """Does the same in place, for a table of which no copy should be made; without a gradient."""
-    v -= v.mean(dim=1, keepdim=True)
+    v -= v.mean(dim=2, keepdim=True)
     if not smoothers:
         return v
-    n = v.shape[1]
-    energy = torch.zeros_like(v[:, :1])
-    coefficients = {s: v.new_zeros(len(v), s.u.shape[2], v.shape[2]) for s in smoothers}
+    n = v.shape[2]
+    energy = torch.zeros_like(v[..., :1])
+    coefficients = {s: v.new_zeros(*v.shape[:2], s.u.shape[2]) for s in smoothers}
     for rows in row_blocks(n):
-        energy += v[:, rows].square().sum(dim=1, keepdim=True)
+        energy += v[..., rows].square().sum(dim=2, keepdim=True)
         for smoother, c in coefficients.items():
-            c += smoother.u[:, rows].mT @ v[:, rows]
+            c += v[..., rows] @ smoother.u[:, rows]
     shrunken = _shrink(smoothers, energy, coefficients, n)
     for rows in row_blocks(n):
         for smoother, c in shrunken:
-            v[:, rows] -= smoother.u[:, rows] @ c
+            v[..., rows].baddbmm_(c, smoother.u[:, rows].mT, alpha=-1)
     return v
 
 
 def _shrink(
     smoothers: Sequence[Smoother],
-    energy: Float[Tensor, "batch 1 t"],
-    coefficients: Mapping[Smoother, Float[Tensor, "batch _ t"]],
+    energy: Float[Tensor, "batch t 1"],
+    coefficients: Mapping[Smoother, Float[Tensor, "batch t _"]],
     n: int,
-) -> list[tuple[Smoother, Float[Tensor, "batch _ t"]]]:
-    """Averages ridges and smoothers: what is left of each column's coefficients in each basis.
+) -> list[tuple[Smoother, Float[Tensor, "batch t _"]]]:
+    """Averages ridges and smoothers: what is left of each target's coefficients in each basis.
 
     A smoother that is there twice has twice the weight, and is computed once.
     """
     with torch.no_grad():
         scores = [s.cross_validation(energy, c) for s, c in coefficients.items()]
         times = [smoothers.count(smoother) for smoother in coefficients for _ in RIDGES]
-        log_error = torch.cat(scores, dim=1).clamp(min=1e-12).log()
+        log_error = torch.cat(scores, dim=2).clamp(min=1e-12).log()
         log_times = torch.tensor(times, dtype=energy.dtype, device=energy.device).log()
-        weights = torch.softmax(log_times[:, None] - 0.5 * n * log_error, dim=1).mT
+        weights = torch.softmax(log_times - 0.5 * n * log_error, dim=2)
     of_each = weights.split(len(RIDGES), dim=2)  # (batch, t, ridges)
     return [
-        (smoother, (weight @ smoother.shrink).mT * c)
+        (smoother, (weight @ smoother.shrink) * c)
         for (smoother, c), weight in zip(coefficients.items(), of_each, strict=True)
     ]
 
@@ -173,7 +180,7 @@ def fit_smoothers(z: Float[Tensor, "batch n d_z"], rank: int) -> tuple[Smoother,
 
 
 def follows_one(
-    order: Int[Tensor, "batch n d_z"], v: Float[Tensor, "batch n t"]
+    order: Int[Tensor, "batch d_z n"], v: Float[Tensor, "batch t n"]
 ) -> Bool[Tensor, "batch t"]:
     """Says which targets are functions of a single column of Z for all practical purposes.
 
@@ -185,11 +192,11 @@ def follows_one(
         order: rows in the order of each column of Z.
         v: targets of about unit variance.
     """
-    found = torch.zeros_like(v[:, 0], dtype=torch.bool)
-    for k in range(order.shape[2]):
-        step = v.gather(1, order[..., k : k + 1].expand_as(v)).diff(dim=1).abs() / math.sqrt(2)
-        most = step.kthvalue(max(1, int(0.75 * step.shape[1])), dim=1).values / 1.15
-        found |= (most < 0.02) & (step.square().mean(dim=1).sqrt() < 0.12)
+    found = torch.zeros_like(v[..., 0], dtype=torch.bool)
+    for k in range(order.shape[1]):
+        step = v.gather(2, order[:, k : k + 1].expand_as(v)).diff(dim=2).abs() / math.sqrt(2)
+        most = step.kthvalue(max(1, int(0.75 * step.shape[2])), dim=2).values / 1.15
+        found |= (most < 0.02) & (step.square().mean(dim=2).sqrt() < 0.12)
     return found
 
 

@@ -1,32 +1,43 @@
 """Heads and attention against their formulas, written out in numpy."""
 
 import numpy as np
+import pytest
 import torch
 from scipy.special import erf
 
 from acid_causal.model.attention import MHAttn
 from acid_causal.model.config import ModelConfig
-from acid_causal.model.heads import CrossCovarianceHead, PaperHead, residual_correlations
+from acid_causal.model.heads import (
+    CrossCovarianceHead,
+    Lifted,
+    PaperHead,
+    residual_correlations,
+    squared_norms,
+)
 
 N, D_X, D_Y, HEADS, WIDTH = 30, 2, 3, 2, 4
 
 
 def features(seed: int) -> tuple[torch.Tensor, torch.Tensor]:
     generator = torch.Generator().manual_seed(seed)
-    x = torch.randn(1, N, D_X, HEADS, WIDTH, generator=generator)
-    y = torch.randn(1, N, D_Y, HEADS, WIDTH, generator=generator)
-    y[:, :, 1] = 0.7 * x[:, :, 0] + 0.5 * y[:, :, 1]
-    return x - x.mean(1, keepdim=True), y - y.mean(1, keepdim=True)
+    x = torch.randn(1, D_X, HEADS, WIDTH, N, generator=generator)
+    y = torch.randn(1, D_Y, HEADS, WIDTH, N, generator=generator)
+    y[:, 1] = 0.7 * x[:, 0] + 0.5 * y[:, 1]
+    return x - x.mean(4, keepdim=True), y - y.mean(4, keepdim=True)
+
+
+def lifted(head: PaperHead | CrossCovarianceHead, features: torch.Tensor) -> Lifted:
+    return Lifted(features, squared_norms(features), head.spread(features))
 
 
 def test_papers_head():
     x, y = features(0)
     head = PaperHead(ModelConfig(head="paper", head_count=HEADS, head_width=WIDTH))
-    got = head.compare(x, y, head.spread(x), head.spread(y))[0]
+    got = head.compare(lifted(head, x), lifted(head, y))[0]
     a, b = x[0].numpy(), y[0].numpy()
     for h in range(HEADS):
         pairs = [
-            np.mean([(a[r, i, h] @ b[r, j, h]) ** 2 / WIDTH for r in range(N)])
+            np.mean([(a[i, h, :, r] @ b[j, h, :, r]) ** 2 / WIDTH for r in range(N)])
             for i in range(D_X)
             for j in range(D_Y)
         ]
@@ -36,13 +47,13 @@ def test_papers_head():
 def test_cross_covariance_head():
     x, y = features(1)
     head = CrossCovarianceHead(ModelConfig(head_count=HEADS, head_width=WIDTH))
-    got = head.compare(x, y, head.spread(x), head.spread(y))[0]
+    got = head.compare(lifted(head, x), lifted(head, y))[0]
     a, b = x[0].double().numpy(), y[0].double().numpy()
     for h in range(HEADS):
         statistics, effects = [], []
         for i in range(D_X):
             for j in range(D_Y):
-                u, v = a[:, i, h], b[:, j, h]
+                u, v = a[i, h].T, b[j, h].T
                 products = (u @ u.T) * (v @ v.T)
                 t = (products.sum() - np.trace(products)) / N  # pairs of different rows only
                 spread = np.linalg.norm(u.T @ u / N) * np.linalg.norm(v.T @ v / N)
@@ -56,26 +67,29 @@ def test_studentised_statistic_is_standard_under_h0_even_if_spreads_move_togethe
     """Features whose spreads share a cause, and whose means do not: t has mean 0 and sd about 1."""
     generator = torch.Generator().manual_seed(2)
     m, n = 2000, 200
-    scale = torch.exp(0.5 * torch.randn(m, n, 1, 1, 1, generator=generator))
-    x, y = (scale * torch.randn(m, n, 1, 1, 8, generator=generator) for _ in range(2))
+    scale = torch.exp(0.5 * torch.randn(m, 1, 1, 1, n, generator=generator))
+    x, y = (scale * torch.randn(m, 1, 1, 8, n, generator=generator) for _ in range(2))
     head = CrossCovarianceHead(ModelConfig(head_count=1, head_width=8))
-    t = torch.sinh(head.compare(x, y, head.spread(x), head.spread(y))[:, 0])
+    t = torch.sinh(head.compare(lifted(head, x), lifted(head, y))[:, 0])
     assert abs(t.mean()) < 5 * t.std() / m**0.5
     # The spreads' own dependence shows in the sd, as it must: within a factor of two.
     assert 0.8 < t.std() < 2.5
 
 
-def test_attention_is_the_papers_formula():
+def attention_block() -> MHAttn:
     torch.manual_seed(0)
     block = MHAttn(8, 2, dropout=0.5).eval()
     with torch.no_grad():
         block.norm.weight.uniform_(0.5, 1.5)
         block.norm.bias.uniform_(-0.5, 0.5)
-        a, b = torch.randn(3, 8), torch.randn(5, 8)
-        got = block(a, b).numpy()
+    return block
+
+
+def by_formula(block: MHAttn, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The block for tokens (tokens_a, e) and (tokens_b, e) of one sample."""
     weights = {name: p.detach().numpy() for name, p in block.named_parameters()}
     query, key, value = (
-        tokens.numpy() @ weights[f"{name}.weight"].T
+        tokens @ weights[f"{name}.weight"].T
         for name, tokens in (("query", a), ("key", b), ("value", b))
     )
     heads = []
@@ -88,8 +102,36 @@ def test_attention_is_the_papers_formula():
     normed = normed * weights["norm.weight"] + weights["norm.bias"]
     hidden = normed @ weights["ffn.0.weight"].T + weights["ffn.0.bias"]
     hidden = 0.5 * hidden * (1 + erf(hidden / np.sqrt(2)))
-    expected = query + hidden @ weights["ffn.2.weight"].T + weights["ffn.2.bias"]
-    np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
+    return query + hidden @ weights["ffn.2.weight"].T + weights["ffn.2.bias"]
+
+
+# One token, few on either side, and so many that another way of computing takes over.
+@pytest.mark.parametrize("tokens", [(3, 5), (4, 1), (2, 30), (30, 2), (15, 20)])
+def test_attention_is_the_papers_formula(tokens):
+    block = attention_block()
+    a, b = (torch.randn(2, 8, count, 6) for count in tokens)
+    with torch.no_grad():
+        got = block(a, b)
+    for dataset in range(2):
+        for row in range(6):
+            expected = by_formula(block, *(t[dataset, ..., row].T.numpy() for t in (a, b)))
+            np.testing.assert_allclose(got[dataset, ..., row].T, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_attention_over_samples_and_to_itself():
+    block = attention_block()
+    a = torch.randn(2, 8, 3, 6)
+    with torch.no_grad():
+        over_samples, to_itself = block.over_samples(a), block.to_itself(a)
+    for dataset in range(2):
+        for column in range(3):
+            rows = a[dataset, :, column].T.numpy()
+            np.testing.assert_allclose(
+                over_samples[dataset, :, column].T, by_formula(block, rows, rows),
+                rtol=1e-4, atol=1e-5,
+            )  # fmt: skip
+            alone = np.concatenate([by_formula(block, row[None], row[None]) for row in rows])
+            np.testing.assert_allclose(to_itself[dataset, :, column].T, alone, rtol=1e-4, atol=1e-5)
 
 
 def test_residual_correlations():
@@ -97,7 +139,8 @@ def test_residual_correlations():
     x, y = generator.normal(size=(N, D_X, 3)), generator.normal(size=(N, D_Y, 3))
     y[:, 2, 1] += x[:, 0, 1]
     x, y = ((v - v.mean(0)) / v.std(0) for v in (x, y))
-    got = residual_correlations(torch.from_numpy(x)[None], torch.from_numpy(y)[None])[0].numpy()
+    of_x, of_y = (torch.from_numpy(v).permute(1, 2, 0)[None] for v in (x, y))
+    got = residual_correlations(of_x, of_y)[0].numpy()
     r2 = np.einsum("nik,njk->ijk", x, y) ** 2 / N**2
     # The robust t statistic of a regression without a constant (White 1980).
     t = N * r2 / np.einsum("nik,njk->ijk", x**2, y**2) * N

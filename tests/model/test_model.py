@@ -97,8 +97,8 @@ def test_features_hold_nothing_that_z_tells():
     x = model.transform(x)
     with torch.no_grad():
         conditioning = model.encode_conditioning(z)
-        features = model.encode_targets(x[:, None], conditioning).features.flatten(2)
-        ridges = torch.zeros(2, features.shape[2], dtype=torch.long)
+        features = model.encode_targets(x[:, None], conditioning).features.flatten(1, 3)
+        ridges = torch.zeros(2, features.shape[1], dtype=torch.long)
         told = conditioning.smoothers[-1].smooth(features, ridges)
     assert told.var() < 0.05 * features.var()
     assert features.var() > 1e-4
@@ -111,6 +111,21 @@ def test_rows_in_blocks_make_no_difference(monkeypatch):
         expected = model(x, y, z)
         monkeypatch.setattr("acid_causal.model.blocks.ROW_BLOCK", 7)
         torch.testing.assert_close(model(x, y, z), expected, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("d_z", [1, 3])
+def test_sets_encoded_together_are_the_same_alone(monkeypatch, d_z):
+    """However many conditioning sets go through together, and whichever part is taken of them."""
+    model = network(FAST)
+    x, _, z = draw(1, 1, d_z, batch=5)
+    with torch.no_grad():
+        whole = model.encode_targets(x[:, None], model.encode_conditioning(z))
+        monkeypatch.setattr("acid_causal.model.blocks.ROW_BLOCK", 100)
+        some = model.encode_conditioning(z)[1:4]
+        part = model.encode_targets(x[1:4, None], some)
+    if d_z == 1:  # one smoother stands for two, in a part as in the whole
+        assert some.smoothers[1] is some.smoothers[2]
+    torch.testing.assert_close(part.features, whole.features[1:4], atol=1e-5, rtol=1e-4)
 
 
 def test_the_papers_classifier_sees_nothing_but_the_head():
@@ -161,8 +176,8 @@ def test_residuals_on_an_even_scale_lose_what_z_says_of_their_spread():
     z = torch.randn(1, 600, 1, generator=generator)
     noise = torch.randn(1, 600, 1, generator=generator)
     smoothers = fit_smoothers(z, 64)
-    even = _even_scale(noise * torch.exp(0.5 * z), smoothers)
-    correlation = np.corrcoef(z[0, :, 0], even[0, :, 0].abs())[0, 1]
+    even = _even_scale((noise * torch.exp(0.5 * z)).mT, smoothers)
+    correlation = np.corrcoef(z[0, :, 0], even[0, 0].abs())[0, 1]
     before = np.corrcoef(z[0, :, 0], (noise * torch.exp(0.5 * z))[0, :, 0].abs())[0, 1]
     assert before > 0.35
     assert abs(correlation) < before / 3
