@@ -30,13 +30,16 @@ class ScoredPairs:
 
 def score_pairs(model: ACIDModel, batch: Batch) -> ScoredPairs:
     """Scores every pair of targets of every dataset; targets are encoded once."""
-    count, t = batch.x.shape[:2]
+    t = batch.x.shape[1]
     encoding = model.encode_targets(batch.x, model.encode_conditioning(batch.z))
     i, j = torch.triu_indices(t, t, 1, device=batch.x.device)
-    start = torch.arange(count, device=batch.x.device)[:, None] * t
-    x, y = encoding[(start + i).flatten()], encoding[(start + j).flatten()]
-    label = batch.dependent[:, i, j].flatten().float()
-    return ScoredPairs(model.score(x, y).float(), label, x.explained.amax(1), y.explained.amax(1))
+    explained = encoding.explained.amax(dim=1).unflatten(0, (-1, t))
+    return ScoredPairs(
+        model.score_all_pairs(encoding, t).float(),
+        batch.dependent[:, i, j].flatten().float(),
+        explained[:, i].flatten(),
+        explained[:, j].flatten(),
+    )
 
 
 def transform_batch(batch: Batch, transform: Callable[[Tensor], Tensor]) -> Batch:

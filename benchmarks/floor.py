@@ -119,6 +119,7 @@ def pieces(device: torch.device, precision: torch.dtype) -> list[tuple[str, Call
             f"testing, {SETS} sets x {TARGETS} targets, n={TESTING_N}, |Z|={d_z}",
             _encoding(shipped, d_z, device),
         ))  # fmt: skip
+        out.append((f"testing, its encoder of targets alone, |Z|={d_z}", _encoder(shipped, d_z)))
     return out
 
 
@@ -140,6 +141,20 @@ def _encoding(network: ACIDModel, d_z: int, device: torch.device) -> Callable[[]
     def run() -> None:
         with torch.inference_mode():
             network.encode_targets(x, network.encode_conditioning(z))
+
+    return run
+
+
+def _encoder(network: ACIDModel, d_z: int) -> Callable[[], Any]:
+    shape = (SETS, network.config.e, TARGETS, TESTING_N)
+    tokens = torch.randn(shape, device=network.device)
+    with torch.inference_mode():
+        z = torch.randn(SETS, TESTING_N, d_z, device=network.device)
+        contexts = network.encode_conditioning(z).contexts or ()
+
+    def run() -> None:
+        with torch.inference_mode():
+            network.head.features(network.encoder.encode_targets(tokens, 1, contexts))
 
     return run
 

@@ -95,6 +95,12 @@ class TargetEncoding(Lifted):
         copies = {name: tensor[index] for name, tensor in self._tensors().items()}
         return TargetEncoding(**copies, d_z=self.d_z)
 
+    def side_by_side(self, t: int) -> "TargetEncoding":
+        """Takes t targets in a row for the components of one, without a copy."""
+        tensors = self._tensors().items()
+        joined = {name: tensor.unflatten(0, (-1, t)).flatten(1, 2) for name, tensor in tensors}
+        return TargetEncoding(**joined, d_z=self.d_z)
+
     @staticmethod
     def concatenate(encodings: "Sequence[TargetEncoding]") -> "TargetEncoding":
         """Joins encodings of targets of equally many components, given sets of one size."""
@@ -183,16 +189,53 @@ class ACIDModel(nn.Module):
 
     def score(self, x: TargetEncoding, y: TargetEncoding) -> Float[Tensor, " m"]:
         """Computes the logit of dependence for m pairs: the test statistic."""
+        explained_x, explained_y = x.explained.amax(dim=1), y.explained.amax(dim=1)
+        return self._classify(self._compare(x, y).amax(dim=(1, 2)), explained_x, explained_y, x)
+
+    def score_all_pairs(self, encoding: TargetEncoding, t: int) -> Float[Tensor, " m"]:
+        """Scores every pair of the t targets of each conditioning set, in one product for a set.
+
+        Args:
+            encoding: batch * t targets, as `encode_targets` returns them.
+            t: targets of a set.
+
+        Returns:
+            The logits, set by set, in the order of `torch.triu_indices(t, t, 1)`.
+        """
+        d = encoding.explained.shape[1]
+        i, j = torch.triu_indices(t, t, 1, device=encoding.explained.device)
+        together = encoding.side_by_side(t)
+        statistics = self._compare(together, together).unflatten(1, (t, d)).unflatten(3, (t, d))
+        explained = encoding.explained.amax(dim=1).unflatten(0, (-1, t))
+        return self._classify(
+            statistics.amax(dim=(2, 4))[:, i, j].flatten(0, 1),
+            explained[:, i].flatten(),
+            explained[:, j].flatten(),
+            encoding,
+        )
+
+    def _compare(
+        self, x: TargetEncoding, y: TargetEncoding
+    ) -> Float[Tensor, "m d_x d_y statistics"]:
         with _full_precision(x.features):
             statistics = self.head.compare(x, y)
             if self.regressions:
                 correlations = residual_correlations(x.residuals, y.residuals)
-                statistics = torch.cat([statistics, correlations], dim=1)
+                statistics = torch.cat([statistics, correlations], dim=-1)
+        return statistics
+
+    def _classify(
+        self,
+        statistics: Float[Tensor, "m statistics"],
+        explained_x: Float[Tensor, " m"],
+        explained_y: Float[Tensor, " m"],
+        of: TargetEncoding,
+    ) -> Float[Tensor, " m"]:
+        """Turns statistics into logits, beside the facts of the encodings that they come from."""
         if self.config.classifier_facts:
-            explained_x, explained_y = x.explained.amax(dim=1), y.explained.amax(dim=1)
             low = torch.minimum(explained_x, explained_y)
             high = torch.maximum(explained_x, explained_y)
-            size = torch.tensor([x.n / 100.0, (1 + x.d_z) / 4.0], device=low.device).log()
+            size = torch.tensor([of.n / 100.0, (1 + of.d_z) / 4.0], device=low.device).log()
             facts = [low[:, None], high[:, None], size.expand(len(low), 2)]
             statistics = torch.cat([statistics, *facts], dim=1)
         return self.classifier(statistics)[:, 0]

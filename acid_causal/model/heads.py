@@ -1,7 +1,8 @@
 """Interdependence heads: how two encoded targets are compared.
 
 A head lifts each entry to `heads x width` features when a target is encoded, and compares the
-features of two targets when a question is asked. It is symmetric in X and Y and in the rows.
+features of two targets when a question is asked, component by component; the largest of each
+statistic counts. It is symmetric in X and Y and in the rows.
 """
 
 import math
@@ -55,11 +56,11 @@ class PaperHead(nn.Module):
         """The paper's head does not studentise: ones."""
         return features.new_ones(features.shape[:3])
 
-    def compare(self, x: Lifted, y: Lifted) -> Float[Tensor, "m statistics"]:
-        """Computes one statistic a head for each of m pairs of targets."""
+    def compare(self, x: Lifted, y: Lifted) -> Float[Tensor, "m d_x d_y statistics"]:
+        """Computes one statistic a head for m pairs of targets, for each pair of components."""
         width = x.features.shape[3]
         dots = (x.features[:, :, None] * y.features[:, None]).sum(4) / math.sqrt(width)
-        return dots.square().mean(-1).amax(dim=(1, 2))
+        return dots.square().mean(-1)
 
 
 class CrossCovarianceHead(nn.Module):
@@ -92,8 +93,8 @@ class CrossCovarianceHead(nn.Module):
         covariance = features @ features.mT / features.shape[4]
         return covariance.square().sum((-1, -2)).clamp(min=1e-20).sqrt()
 
-    def compare(self, x: Lifted, y: Lifted) -> Float[Tensor, "m statistics"]:
-        """Computes two statistics a head for each of m pairs of targets."""
+    def compare(self, x: Lifted, y: Lifted) -> Float[Tensor, "m d_x d_y statistics"]:
+        """Computes two statistics a head for m pairs of targets, for each pair of components."""
         n, d_x, d_y = x.n, x.features.shape[1], y.features.shape[1]
         # Of all components at once; where there is one of each, nothing is copied.
         rows_x = x.features.transpose(1, 2).flatten(2, 3)  # (m, heads, d_x * width, n)
@@ -104,7 +105,7 @@ class CrossCovarianceHead(nn.Module):
         spread = x.spread[:, :, None] * y.spread[:, None, :]
         t = (n * size - diagonal) / (math.sqrt(2) * spread)
         effect = torch.log(size / spread + 1e-6)
-        return torch.cat([torch.asinh(t).amax(dim=(1, 2)), effect.amax(dim=(1, 2))], dim=-1)
+        return torch.cat([torch.asinh(t), effect], dim=-1)
 
 
 def squared_norms(features: Float[Tensor, "m d heads width n"]) -> Float[Tensor, "m d heads n"]:
@@ -122,12 +123,11 @@ def _products(
 
 def residual_correlations(
     x: Float[Tensor, "m d_x channels n"], y: Float[Tensor, "m d_y channels n"]
-) -> Float[Tensor, "m statistics"]:
+) -> Float[Tensor, "m d_x d_y statistics"]:
     """Computes two statistics a channel: how strongly residuals of the same regression correlate.
 
     What a classical test would do: r^2 in units of its variance under H0, robust to
-    heteroscedasticity (White 1980), as asinh; and log r^2 as a size of effect. Maximal over pairs
-    of dimensions.
+    heteroscedasticity (White 1980), as asinh; and log r^2 as a size of effect.
 
     Args:
         x: residuals of the one target, each of mean 0 and variance 1.
@@ -138,7 +138,7 @@ def residual_correlations(
     variance = _products(x.square(), y.square()) / n
     t = torch.asinh(n * r2 / variance.clamp(min=0.05))
     size = torch.log(r2 + 1e-5)
-    return torch.cat([t.amax(dim=(1, 2)), size.amax(dim=(1, 2))], dim=-1)
+    return torch.cat([t, size], dim=-1)
 
 
 def make_head(config: ModelConfig) -> PaperHead | CrossCovarianceHead:

@@ -128,6 +128,22 @@ def test_sets_encoded_together_are_the_same_alone(monkeypatch, d_z):
     torch.testing.assert_close(part.features, whole.features[1:4], atol=1e-5, rtol=1e-4)
 
 
+@CONFIGS
+@pytest.mark.parametrize("d", [1, 2])
+def test_all_pairs_at_once_are_the_pairs_one_by_one(config, d):
+    model = network(config)
+    t = 4
+    targets, z = torch.randn(3, t, 40, d), torch.randn(3, 40, 2)
+    with torch.no_grad():
+        encoding = model.encode_targets(targets, model.encode_conditioning(z))
+        got = model.score_all_pairs(encoding, t)
+        pairs = [
+            (s * t + i, s * t + j) for s in range(3) for i in range(t) for j in range(i + 1, t)
+        ]
+        i, j = torch.tensor(pairs).T
+        torch.testing.assert_close(got, model.score(encoding[i], encoding[j]), atol=1e-5, rtol=1e-5)
+
+
 def test_the_papers_classifier_sees_nothing_but_the_head():
     config = ModelConfig(**SMALL, head="paper", classifier_facts=False)
     assert network(config).classifier[0].in_features == SMALL["head_count"]
