@@ -4,14 +4,16 @@ Run as `python -m benchmarks.readme`.
 
 A table stands between `<!-- results: NAME -->` and `<!-- end -->`, in README, RESULTS or a card;
 what is printed there is what `python -m benchmarks NAME` prints, from the rows of the CSV. The name
-`claims` stands for the paper's claims beside our figures (see `claims`).
+`claims` stands for the paper's claims beside our figures (see `claims`), `costs` for what the rows
+took to make.
 """
 
 import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from acid_causal.errors import unknown
-from benchmarks import claims
+from benchmarks import claims, costs
 from benchmarks.committed import RESULTS, committed
 from benchmarks.experiments import EXPERIMENTS
 from benchmarks.jobs import Experiment
@@ -22,6 +24,9 @@ DOCUMENTS = (
     ROOT / "benchmarks" / "RESULTS.md",
     *sorted((ROOT / "acid_causal" / "weights").glob("*.md")),
 )
+
+# Blocks that are about several experiments.
+SUMMARIES: Mapping[str, Callable[[], str]] = {"claims": claims.table, "costs": costs.table}
 
 _BLOCK = re.compile(r"(<!-- results: ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -47,10 +52,10 @@ def block(name: str, pictures: Path) -> str:
         OptionError: There is no such experiment.
         InputError: Rows are missing: no table is made from a part of them.
     """
-    if name == "claims":
-        return claims.table()
+    if name in SUMMARIES:
+        return SUMMARIES[name]()
     if name not in EXPERIMENTS:
-        raise unknown("block of results", name, ["claims", *EXPERIMENTS])
+        raise unknown("block of results", name, [*SUMMARIES, *EXPERIMENTS])
     return table(EXPERIMENTS[name], pictures)
 
 
