@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, NullLocator
 
-from benchmarks.pictures.style import GREY, picture, style_of
+from benchmarks.pictures.lines import draw_methods, draw_reference
+from benchmarks.pictures.style import picture
 
 _PANELS = {
     "auc": "AUC",
@@ -16,9 +16,6 @@ _PANELS = {
     "type_2": "Type II error",
 }
 _AXIS_LABELS = {"n": "sample size n", "d_z": "dimension of the conditioning set $d_z$"}
-
-# Where a metric has a height to be compared with, and what that is called.
-_REFERENCES = {"type_1": (0.05, ".05"), "auc": (0.5, "chance")}
 
 
 def draw_metrics(summary: pd.DataFrame, axis: str, title: str, path: Path) -> None:
@@ -45,24 +42,8 @@ def draw_metrics(summary: pd.DataFrame, axis: str, title: str, path: Path) -> No
 
 
 def _draw_panel(panel: Axes, summary: pd.DataFrame, axis: str, metric: str) -> None:
-    if metric in _REFERENCES:
-        height, label = _REFERENCES[metric]
-        panel.axhline(height, color=GREY, linewidth=1.0)
-        panel.annotate(
-            label, (1, height), xycoords=("axes fraction", "data"), xytext=(3, 0),
-            textcoords="offset points", va="center", color=GREY, fontsize=8,
-        )  # fmt: skip
-    for method, rows in summary.groupby("method", sort=False):
-        style = style_of(str(method))
-        where = rows[axis].to_numpy(dtype=float)
-        mean = rows[metric].to_numpy(dtype=float)
-        half = rows[f"{metric}_half"].to_numpy(dtype=float)
-        low, high = np.clip(mean - half, 0, 1), np.clip(mean + half, 0, 1)
-        panel.fill_between(where, low, high, color=style.color, alpha=0.13, linewidth=0)
-        panel.plot(
-            where, mean, color=style.color, linestyle=style.dashes, marker=style.marker,
-            markersize=5, linewidth=1.8, label=style.label,
-        )  # fmt: skip
+    draw_reference(panel, metric)
+    draw_methods(panel, summary, axis, metric)
     ticks = sorted(summary[axis].unique())
     panel.set_xscale("log")
     panel.xaxis.set_major_locator(FixedLocator(ticks))

@@ -2,17 +2,15 @@
 
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator
 
-from benchmarks.pictures.style import GREY, picture, style_of
+from benchmarks.pictures.lines import draw_methods, draw_reference
+from benchmarks.pictures.style import picture
 
 N = 300  # a sample size that every domain has
 _LINES = {"auc": "AUC", "type_1": "Type I error at .05"}
-# Heights to be compared with, and what they are called.
-_REFERENCES = {"auc": (0.5, "chance"), "type_1": (0.05, ".05")}
 
 
 def draw_domains(summary: pd.DataFrame, path: Path) -> None:
@@ -35,16 +33,11 @@ def draw_domains(summary: pd.DataFrame, path: Path) -> None:
         for j, domain in enumerate(domains):
             rows = shown[shown["domain"] == domain]
             for i, metric in enumerate(_LINES):
-                _draw_panel(panels[i, j], rows, metric)
+                _draw_panel(panels[i, j], rows, metric, is_last=j == len(domains) - 1)
             panels[0, j].set_title(domain, loc="left")
             panels[1, j].set_xlabel("$d_z$")
         for i, label in enumerate(_LINES.values()):
             panels[i, 0].set_ylabel(label)
-        for panel, (height, name) in zip(panels[:, -1], _REFERENCES.values(), strict=True):
-            panel.annotate(
-                name, (1, height), xycoords=("axes fraction", "data"), xytext=(3, 0),
-                textcoords="offset points", va="center", color=GREY, fontsize=8,
-            )  # fmt: skip
         lines = {line.get_label(): line for panel in panels[0] for line in panel.get_lines()}
         shown_lines = {name: line for name, line in lines.items() if not name.startswith("_")}
         figure.legend(
@@ -53,18 +46,8 @@ def draw_domains(summary: pd.DataFrame, path: Path) -> None:
         )  # fmt: skip
 
 
-def _draw_panel(panel: Axes, rows: pd.DataFrame, metric: str) -> None:
-    panel.axhline(_REFERENCES[metric][0], color=GREY, linewidth=1.0)
-    for method, cells in rows.groupby("method", sort=False):
-        style = style_of(str(method))
-        where = cells["d_z"].to_numpy(dtype=float)
-        mean = cells[metric].to_numpy(dtype=float)
-        if str(method).startswith("acid"):  # bands of all methods would cover one another
-            half = cells[f"{metric}_half"].to_numpy(dtype=float)
-            low, high = np.clip(mean - half, 0, 1), np.clip(mean + half, 0, 1)
-            panel.fill_between(where, low, high, color=style.color, alpha=0.13, linewidth=0)
-        panel.plot(
-            where, mean, color=style.color, linestyle=style.dashes, marker=style.marker,
-            markersize=4.5, linewidth=1.7, label=style.label,
-        )  # fmt: skip
+def _draw_panel(panel: Axes, rows: pd.DataFrame, metric: str, *, is_last: bool) -> None:
+    draw_reference(panel, metric, named=is_last)
+    # Bands of all methods would cover one another.
+    draw_methods(panel, rows, "d_z", metric, has_band=lambda method: method.startswith("acid"))
     panel.xaxis.set_major_locator(FixedLocator(sorted(rows["d_z"].unique())))

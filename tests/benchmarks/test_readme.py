@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from acid_causal.errors import InputError, OptionError
-from benchmarks import claims, committed, readme
+from benchmarks import claims, committed, costs, readme
 from benchmarks.experiments import EXPERIMENTS
 from benchmarks.readme import DOCUMENTS, block, fill
 from benchmarks.runner import run_jobs
@@ -51,3 +51,12 @@ def test_a_table_says_which_units_were_not_run(toy, tmp_path, monkeypatch):
     run_jobs(toy, toy.jobs((), False)[:1], Store(tmp_path / "toy.csv", toy))
     text = readme.table(experiment, tmp_path)
     assert text == "1 good rows\nNot run yet: raises, nan, blank."
+
+
+def test_costs_are_the_seconds_of_the_rows():
+    rows, _ = committed.committed(EXPERIMENTS["sachs-ci"])
+    line = next(line for line in costs.table().splitlines() if line.startswith("sachs-ci"))
+    _, count, minutes, costliest, *_ = line.split()
+    assert int(count) == len(rows)
+    assert int(minutes) == round(rows["seconds"].sum() / 60)
+    assert costliest == rows.groupby("method")["seconds"].sum().idxmax()

@@ -1,0 +1,56 @@
+"""What panels of metrics are made of: a line for each method, and heights to compare with."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from benchmarks.pictures.style import GREY, style_of
+
+# Where a metric has a height to be compared with, and what that is called.
+REFERENCES = {"type_1": (0.05, ".05"), "auc": (0.5, "chance")}
+
+
+def draw_reference(panel: Axes, metric: str, *, named: bool = True) -> None:
+    """Draws the height that a metric is compared with, if it has one."""
+    if metric not in REFERENCES:
+        return
+    height, label = REFERENCES[metric]
+    panel.axhline(height, color=GREY, linewidth=1.0)
+    if named:
+        panel.annotate(
+            label, (1, height), xycoords=("axes fraction", "data"), xytext=(3, 0),
+            textcoords="offset points", va="center", color=GREY, fontsize=8,
+        )  # fmt: skip
+
+
+def draw_methods(
+    panel: Axes,
+    summary: pd.DataFrame,
+    axis: str,
+    metric: str,
+    *,
+    has_band: Callable[[str], bool] = lambda method: True,
+) -> None:
+    """Draws a metric against an axis, one line for each method, with a band of its interval.
+
+    Args:
+        panel: Where.
+        summary: One row for each (axis, method), with METRIC and METRIC_half.
+        axis: A column of it.
+        metric: Another one.
+        has_band: Says which methods have one.
+    """
+    for method, rows in summary.groupby("method", sort=False):
+        style = style_of(str(method))
+        where = rows[axis].to_numpy(dtype=float)
+        mean = rows[metric].to_numpy(dtype=float)
+        if has_band(str(method)):
+            half = rows[f"{metric}_half"].to_numpy(dtype=float)
+            low, high = np.clip(mean - half, 0, 1), np.clip(mean + half, 0, 1)
+            panel.fill_between(where, low, high, color=style.color, alpha=0.13, linewidth=0)
+        panel.plot(
+            where, mean, color=style.color, linestyle=style.dashes, marker=style.marker,
+            markersize=5, linewidth=1.8, label=style.label,
+        )  # fmt: skip
