@@ -31,6 +31,8 @@ _SMOOTHERS = 3
 # The value, its residuals, the last of them on an even scale too, and the logs of their sds.
 _REGRESSIONS = _SMOOTHERS + 1
 _CHANNELS = 1 + _REGRESSIONS + _SMOOTHERS
+# So many tokens go through the encoder at once where nothing but the cache matters.
+_TOKENS = 8192
 # How strongly the log of squared residuals is smoothed: noise rules it, so a heavy ridge.
 _SCALE_RIDGE = RIDGES.index(1.0)
 
@@ -166,10 +168,10 @@ class ACIDModel(nn.Module):
         columns = x.mT.flatten(1, 2)  # (batch, t * d, n)
         with torch.no_grad(), _full_precision(x):
             regressed = self._regress(columns, conditioning)
-        if conditioning.contexts is not None:
+        if conditioning.contexts is not None and not _in_parts(x):
             features = self._features(regressed.channels, d, conditioning.contexts)
         else:
-            features = self._features_in_blocks(regressed.channels, d, conditioning.z)
+            features = self._features_in_parts(regressed.channels, d, conditioning)
         with _full_precision(x):
             features = features.float()
             if self.config.head == "cross-covariance":
@@ -252,9 +254,9 @@ class ACIDModel(nn.Module):
         return self.score(encode(x[:, None], conditioning), encode(y[:, None], conditioning))
 
     def _contexts(self, z: Float[Tensor, "batch n d_z"]) -> tuple[ZContext, ...]:
-        """Runs Z through the encoder; without a gradient a few sets at a time, for the cache."""
+        """Runs Z through the encoder."""
         sets, n, d_z = z.shape
-        step = sets if torch.is_grad_enabled() else max(1, blocks.ROW_BLOCK // max(1, n * d_z))
+        step = max(1, _TOKENS // max(1, n * d_z)) if _in_parts(z) else sets
         parts = [self.encoder.encode_z(self.embed_z(some.mT[:, None])) for some in z.split(step)]
         return tuple(ZContext.concatenate(of_layer) for of_layer in zip(*parts, strict=True))
 
@@ -267,19 +269,33 @@ class ACIDModel(nn.Module):
         tokens = self.embed_target(channels)
         return self.head.features(self.encoder.encode_targets(tokens, d, contexts))
 
-    def _features_in_blocks(
+    def _features_in_parts(
         self,
         channels: Float[Tensor, "batch channels columns n"],
         d: int,
-        z: Float[Tensor, "batch n d_z"],
+        conditioning: Conditioning,
     ) -> Float[Tensor, "batch features columns n"]:
-        """Computes them for some rows at a time, in a table of which one copy fills memory."""
+        """Computes them for a few sets and targets at a time, and for some rows of a long table."""
         batch, _, columns, n = channels.shape
         width = self.head.heads * self.config.head_width
-        features = torch.empty(batch, width, columns, n, device=z.device)
-        for rows in blocks.row_blocks(n):
-            contexts = self._contexts(z[:, rows])
-            features[..., rows] = self._features(channels[..., rows], d, contexts)
+        features = torch.empty(batch, width, columns, n, device=channels.device)
+        kept = conditioning.contexts
+        row_blocks = [slice(0, n)] if kept is not None else list(blocks.row_blocks(n))
+        longest = row_blocks[0].stop
+        few_sets = max(1, _TOKENS // (longest * columns))
+        few_columns = max(1, _TOKENS // (longest * d)) * d
+        for first in range(0, batch, few_sets):
+            sets = slice(first, first + few_sets)
+            for rows in row_blocks:
+                if kept is not None:
+                    contexts = tuple(context[sets] for context in kept)
+                else:
+                    contexts = self._contexts(conditioning.z[sets, rows])
+                for start in range(0, columns, few_columns):
+                    some = slice(start, start + few_columns)
+                    features[sets, :, some, rows] = self._features(
+                        channels[sets, :, some, rows], d, contexts
+                    )
         return features
 
     def _regress(
@@ -303,6 +319,11 @@ class ACIDModel(nn.Module):
             explained=1 - least.square().clamp(max=1),
             determined=determined,
         )
+
+
+def _in_parts(like: Tensor) -> bool:
+    """Says whether entries go through the encoder in parts that a processor's cache can hold."""
+    return like.device.type == "cpu" and not torch.is_grad_enabled()
 
 
 def _by_target(

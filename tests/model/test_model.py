@@ -113,14 +113,26 @@ def test_rows_in_blocks_make_no_difference(monkeypatch):
         torch.testing.assert_close(model(x, y, z), expected, atol=1e-5, rtol=1e-5)
 
 
+@CONFIGS
+@pytest.mark.parametrize("tokens", [1, 130, 500])
+def test_few_tokens_at_a_time_make_no_difference(config, tokens, monkeypatch):
+    """Parts of a set's targets, single sets, and a few sets at a time, the last of them smaller."""
+    model = network(config)
+    targets, z = torch.randn(5, 3, 40, 2), torch.randn(5, 40, 2)
+    with torch.no_grad():
+        expected = model.encode_targets(targets, model.encode_conditioning(z))
+        monkeypatch.setattr("acid_causal.model.acid._TOKENS", tokens)
+        got = model.encode_targets(targets, model.encode_conditioning(z))
+    torch.testing.assert_close(got.features, expected.features, atol=1e-5, rtol=1e-4)
+
+
 @pytest.mark.parametrize("d_z", [1, 3])
-def test_sets_encoded_together_are_the_same_alone(monkeypatch, d_z):
-    """However many conditioning sets go through together, and whichever part is taken of them."""
+def test_sets_encoded_together_are_the_same_alone(d_z):
+    """Whichever part is taken of conditioning sets that were read together."""
     model = network(FAST)
     x, _, z = draw(1, 1, d_z, batch=5)
     with torch.no_grad():
         whole = model.encode_targets(x[:, None], model.encode_conditioning(z))
-        monkeypatch.setattr("acid_causal.model.blocks.ROW_BLOCK", 100)
         some = model.encode_conditioning(z)[1:4]
         part = model.encode_targets(x[1:4, None], some)
     if d_z == 1:  # one smoother stands for two, in a part as in the whole
