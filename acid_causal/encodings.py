@@ -13,7 +13,7 @@ from acid_causal.rows import Rows
 
 # So many times the entries of a batch may pass through the encoder for one conditioning set: its
 # rows go in blocks, and what is kept of a target is all that its memory costs.
-_SLICE = 8
+_SLICE = 16
 
 # A conditioning set and a target, both as columns.
 Pair = tuple[Columns, Columns]
