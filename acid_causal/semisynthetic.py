@@ -17,6 +17,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 
+from acid_causal.model.spectral import eigh
 from acid_causal.model.transform import rank_normal
 from acid_causal.synthetic import Batch
 from acid_causal.synthetic.draws import coin, integer, log_uniform, rand, randn
@@ -207,7 +208,8 @@ def _regress(
     both = _random_functions(torch.cat([z, at], dim=1), generator)
     centre = both[:, :known].mean(dim=1, keepdim=True)
     features = (both - centre) / math.sqrt(max(1, both.shape[2]))
-    s, vectors = torch.linalg.eigh(features[:, :known].mT @ features[:, :known])
+    seen = features[:, :known].double()
+    s, vectors = (part.to(features.dtype) for part in eigh(seen.mT @ seen))
     s = s.clamp(min=1e-6)
     u = features @ (vectors * s.rsqrt()[:, None, :])
     mean = v.mean(dim=1, keepdim=True)

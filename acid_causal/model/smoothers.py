@@ -16,6 +16,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from acid_causal.model.blocks import row_blocks
+from acid_causal.model.spectral import eigh
 
 # Noise variance relative to the kernel's; each target picks one by its leave-one-out error.
 RIDGES = (0.003, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -246,7 +247,7 @@ def _in_eigenbasis(basis: Float[Tensor, "batch n m"], dtype: torch.dtype) -> Smo
     """Turns a basis, which is used up, into a smoother of some precision."""
     batch, n, m = basis.shape
     basis -= basis.mean(dim=1, keepdim=True)
-    s, vectors = torch.linalg.eigh(basis.mT @ basis)
+    s, vectors = eigh(basis.mT @ basis)
     s = s.clamp(min=0)
     # Directions that hold nothing but rounding are dropped, not blown up to unit length.
     keep = s > 1e-5 * s[..., -1:].clamp(min=1e-6)

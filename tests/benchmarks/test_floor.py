@@ -24,11 +24,12 @@ def test_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(floor, "TESTING_N", 40)
     found = dict(pieces(CPU, torch.float32))
     assert next(iter(found)) == "training, acid-base, n=40, |Z|=1"
-    assert len(found) == 1 + len(floor.TESTING_D_Z)
+    assert len(found) == 1 + 2 * len(floor.TESTING_D_Z)
     flops = {name: measure(run, CPU).flops for name, run in found.items()}
     assert flops["training, acid-base, n=40, |Z|=1"] > 10**8
-    tests = list(flops.values())[1:]  # more conditioning variables cost more
-    assert tests == sorted(tests)
+    tests, encoders = list(flops.values())[1::2], list(flops.values())[2::2]
+    assert tests == sorted(tests)  # more conditioning variables cost more
+    assert all(0 < part < whole for part, whole in zip(encoders, tests, strict=True))
     assert "aten::" in share_by_operator(list(found.values())[1], CPU)
 
 
