@@ -46,7 +46,7 @@ def test_commands_exist(command):
 
 DATA = np.random.default_rng(0).normal(size=(200, 4))
 FRAME = pd.DataFrame(DATA, columns=list("abcd"))
-X, Y, Z = DATA[:, 0], DATA[:, 1], DATA[:, 2]
+X, Y = DATA[:, 0], DATA[:, 1]
 
 
 def put(value: object, column: str) -> pd.DataFrame:

@@ -1,0 +1,25 @@
+"""The gallery: both tables have readable names, and their pictures are drawn."""
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks import gallery
+from benchmarks.real_tables import real_table
+
+
+def test_tables_are_those_of_the_benchmarks() -> None:
+    frame, knowledge = gallery.diabetes()
+    assert (frame.to_numpy(float) == real_table("diabetes")).all()
+    assert sorted(name for tier in knowledge.tiers for name in tier) == sorted(frame)
+    frame, knowledge = gallery.wine()
+    assert (frame.to_numpy(float) == real_table("wine")[:, :-1]).all()
+    assert not knowledge
+
+
+def test_pictures_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gallery, "TABLES", {"wine": gallery.wine})
+    gallery.main(out=tmp_path / "new", samples=0)
+    (picture,) = (tmp_path / "new").iterdir()
+    assert picture.name == "gallery-wine.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")
