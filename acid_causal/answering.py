@@ -1,20 +1,23 @@
 """From batches of questions to their answers: encode, compare, and ask the null."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+import torch
 from jaxtyping import Float
 from numpy.typing import NDArray
 
-from acid_causal.batching import Task, by_width
+from acid_causal.batching import Task
 from acid_causal.checkpoint import TrainedModel
-from acid_causal.encodings import Encodings, Pair
+from acid_causal.encodings import Encodings, Pair, Place
 from acid_causal.errors import ModelError
+from acid_causal.grids import grids
 from acid_causal.inputs import Columns
 from acid_causal.limits import Limits
-from acid_causal.model import ACIDModel, TargetEncoding
+from acid_causal.model import ACIDModel
 from acid_causal.notices import Notices
 from acid_causal.null import FITTED, Facts
 from acid_causal.permutation import PermutationNull
@@ -62,10 +65,10 @@ class Answering:
             The results by the numbers of the questions.
         """
         wanted = [(task.cond, part) for task in tasks for part in (task.x, task.y)]
-        encoded = self.encodings.encode(wanted, rows)
+        places = self.encodings.encode(wanted, rows)
         results, clear, reduced = {}, [], []
         for task in tasks:
-            x, y = (_undetermined(part, encoded[task.cond, part]) for part in (task.x, task.y))
+            x, y = (_undetermined(part, places[task.cond, part]) for part in (task.x, task.y))
             if (x, y) == (task.x, task.y):
                 clear.append(task)
                 continue
@@ -78,22 +81,21 @@ class Answering:
                 reduced.append(replace(task, x=x, y=y))
             else:
                 results[task.number] = CITestResult.independent(rows.n)
-        for batch in by_width(clear, rows.n, self._batch_entries):
-            results.update(self._compare(batch, encoded, rows))
+        if clear:
+            results.update(self._compare(clear, places, rows))
         if reduced:
             results.update(self.answer(reduced, rows))
         return results
 
     def _compare(
-        self, tasks: list[Task], encoded: Mapping[Pair, TargetEncoding], rows: Rows
+        self, tasks: list[Task], places: Mapping[Pair, Place], rows: Rows
     ) -> Iterator[tuple[int, CITestResult]]:
-        """Answers questions of equal widths whose variables are encoded."""
-        x = TargetEncoding.concatenate([encoded[task.cond, task.x] for task in tasks])
-        y = TargetEncoding.concatenate([encoded[task.cond, task.y] for task in tasks])
-        distances = self._limits.distances(x, y)
+        """Answers questions whose variables are encoded."""
+        pairs = [(places[task.cond, task.x], places[task.cond, task.y]) for task in tasks]
+        distances = self._limits.distances(pairs, rows.n, len(tasks[0].cond))
         unlike = self._limits.check(tasks, distances, rows)
-        statistic = self._network.score(x, y).double().cpu().numpy()
-        p, log_p = self._pvalues(tasks, x, y, statistic, rows)
+        statistic = self._statistics(tasks, pairs)
+        p, log_p = self._pvalues(tasks, pairs, statistic, rows)
         for k, task in enumerate(tasks):
             value, log_pvalue = float(statistic[k]), float(log_p[k])
             if not (math.isfinite(value) and log_pvalue <= 0):
@@ -114,32 +116,49 @@ class Answering:
                 ),
             )
 
+    def _statistics(
+        self, tasks: Sequence[Task], pairs: Sequence[tuple[Place, Place]]
+    ) -> Float[NDArray[np.float64], " m"]:
+        """Compares pairs of targets, those of one conditioning set together."""
+        of_set: dict[Columns, list[int]] = defaultdict(list)
+        for k, task in enumerate(tasks):
+            of_set[task.cond].append(k)
+        numbers, logits = [], []
+        for alike in of_set.values():
+            for grid in grids([pairs[k] for k in alike]):
+                numbers += [alike[number] for number in grid.numbers]
+                logits.append(grid.score(self._network))
+        # From the device in one piece.
+        statistic = np.empty(len(tasks))
+        statistic[numbers] = torch.cat(logits).double().cpu().numpy()
+        return statistic
+
     def _pvalues(
         self,
         tasks: list[Task],
-        x: TargetEncoding,
-        y: TargetEncoding,
+        pairs: Sequence[tuple[Place, Place]],
         statistic: Float[NDArray[np.float64], " m"],
         rows: Rows,
     ) -> tuple[Float[NDArray[np.float64], " m"], Float[NDArray[np.float64], " m"]]:
         """Asks the null for p-values and their logarithms."""
         if self._null not in FITTED:
             # Not by way of the logarithm: 1 of 20 must not come out a little above .05.
-            p = self._permutation.pvalues(tasks, x, y, statistic, rows)
+            p = self._permutation.pvalues(tasks, pairs, statistic, rows)
             return p, np.log(p)
         ones = np.ones(len(tasks))
+        explained_x, explained_y = np.array([(x.explained, y.explained) for x, y in pairs]).T
         facts = Facts(
             n=rows.n * ones,
             d_z=len(tasks[0].cond) * ones,
-            explained_x=x.explained.amax(dim=1).double().cpu().numpy(),
-            explained_y=y.explained.amax(dim=1).double().cpu().numpy(),
-            pairs=len(tasks[0].x) * len(tasks[0].y) * ones,
+            explained_x=explained_x,
+            explained_y=explained_y,
+            pairs=np.array([float(len(task.x) * len(task.y)) for task in tasks]),
         )
         log_p = self._model.null.logsf(statistic, facts, self._null)
         return np.exp(log_p), log_p
 
 
-def _undetermined(columns: Columns, encoding: TargetEncoding) -> Columns:
+def _undetermined(columns: Columns, place: Place) -> Columns:
     """Returns the components that are not functions of the conditioning set."""
-    determined = encoding.determined[0].tolist()
-    return tuple(k for k, known in zip(columns, determined, strict=True) if not known)
+    known = place.determined.tolist()
+    return tuple(k for k, is_known in zip(columns, known, strict=True) if not is_known)

@@ -58,16 +58,3 @@ def by_conditioning_set(tasks: Sequence[Task], n: int, batch_entries: int) -> It
             batch.extend(of_set[cond])
             entries += weight
         yield batch
-
-
-def by_width(tasks: Sequence[Task], n: int, batch_entries: int) -> Iterator[list[Task]]:
-    """Splits tasks into batches of equally many components of X and of Y."""
-
-    def widths(task: Task) -> tuple[int, int]:
-        return len(task.x), len(task.y)
-
-    for (d_x, d_y), same in groupby(sorted(tasks, key=widths), key=widths):
-        alike = list(same)
-        step = max(1, batch_entries // (n * (d_x + d_y)))
-        for start in range(0, len(alike), step):
-            yield alike[start : start + step]

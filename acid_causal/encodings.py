@@ -5,10 +5,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+import numpy as np
 import torch
+from jaxtyping import Bool, Float
+from numpy.typing import NDArray
 
 from acid_causal.inputs import Columns
 from acid_causal.model import ACIDModel, Conditioning, TargetEncoding
+from acid_causal.reference import summarise
 from acid_causal.rows import Rows
 
 # So many times the entries of a batch may pass through the encoder for one conditioning set: its
@@ -17,6 +21,66 @@ _SLICE = 16
 
 # A conditioning set and a target, both as columns.
 Pair = tuple[Columns, Columns]
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """Targets that were encoded together, set by set; they are kept and dropped as one.
+
+    Attributes:
+        targets: their encodings.
+        explained: share of each target's variance that Z explains: of its best component.
+        determined: which components are functions of Z.
+        numbers: what each target looks like; see `acid_causal.reference`.
+    """
+
+    targets: TargetEncoding
+    explained: Float[NDArray[np.float64], " m"]
+    determined: Bool[NDArray[np.bool_], "m d"]
+    numbers: Float[NDArray[np.float64], "m numbers"]
+
+    @classmethod
+    def of(cls, targets: TargetEncoding) -> "Encoded":
+        """Reads from the device, once, what every question about the targets needs to know."""
+        return cls(
+            targets,
+            explained=targets.explained.amax(dim=1).double().cpu().numpy(),
+            determined=targets.determined.cpu().numpy(),
+            numbers=summarise(targets),
+        )
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the encoding of one target is.
+
+    Attributes:
+        among: the targets that it was encoded with.
+        index: which of them it is.
+    """
+
+    among: Encoded
+    index: int
+
+    @property
+    def encoding(self) -> TargetEncoding:
+        """The encoding itself, not a copy."""
+        return self.among.targets[self.index : self.index + 1]
+
+    @property
+    def explained(self) -> float:
+        """Share of the target's variance that Z explains."""
+        return float(self.among.explained[self.index])
+
+    @property
+    def determined(self) -> Bool[NDArray[np.bool_], " d"]:
+        """Which components are functions of Z."""
+        return self.among.determined[self.index]
+
+    @property
+    def numbers(self) -> Float[NDArray[np.float64], " numbers"]:
+        """What the target looks like."""
+        return self.among.numbers[self.index]
 
 
 class Encodings:
@@ -31,33 +95,36 @@ class Encodings:
     def __init__(self, network: ACIDModel, cache_bytes: int, batch_entries: int) -> None:
         self._network, self._batch_entries = network, batch_entries
         self._limit, self._bytes = cache_bytes, 0
-        self._kept: OrderedDict[tuple[Columns, Pair], TargetEncoding] = OrderedDict()
+        self._places: dict[tuple[Columns, Pair], Place] = {}
+        # What is kept, by the keys of its places; the latest used comes last.
+        self._kept: OrderedDict[Encoded, list[tuple[Columns, Pair]]] = OrderedDict()
 
     @property
     def kept_bytes(self) -> int:
         """Bytes of the encodings kept now."""
         return self._bytes
 
-    def encode(self, wanted: Iterable[Pair], rows: Rows) -> Mapping[Pair, TargetEncoding]:
+    def encode(self, wanted: Iterable[Pair], rows: Rows) -> Mapping[Pair, Place]:
         """Looks up or computes the encodings of targets given conditioning sets of one size."""
-        encoded: dict[Pair, TargetEncoding] = {}
+        places: dict[Pair, Place] = {}
         lacking: dict[Columns, list[Columns]] = defaultdict(list)
         for pair in dict.fromkeys(wanted):
-            found = self._kept.get((rows.gaps, pair))
+            found = self._places.get((rows.gaps, pair))
             if found is None:
                 lacking[pair[0]].append(pair[1])
             else:
-                self._kept.move_to_end((rows.gaps, pair))
-                encoded[pair] = found
+                self._kept.move_to_end(found.among)
+                places[pair] = found
         if lacking:
-            for pair, encoding in self._compute(lacking, rows):
-                encoded[pair] = encoding
-                self._keep((rows.gaps, pair), encoding)
-        return encoded
+            for pairs, encoded in self._compute(lacking, rows):
+                new = {pair: Place(encoded, index) for index, pair in enumerate(pairs)}
+                places.update(new)
+                self._keep(encoded, {(rows.gaps, pair): place for pair, place in new.items()})
+        return places
 
     def _compute(
         self, lacking: Mapping[Columns, list[Columns]], rows: Rows
-    ) -> Iterator[tuple[Pair, TargetEncoding]]:
+    ) -> Iterator[tuple[list[Pair], Encoded]]:
         """Encodes all conditioning sets together, then targets of sets that lack equally many."""
         sets = sorted(
             (_OfSet(cond, tuple(_by_width(targets))) for cond, targets in lacking.items()),
@@ -83,38 +150,30 @@ class Encodings:
         batch: Sequence[tuple[Columns, Sequence[Columns]]],
         conditioning: Conditioning,
         rows: Rows,
-    ) -> Iterator[tuple[Pair, TargetEncoding]]:
+    ) -> Iterator[tuple[list[Pair], Encoded]]:
         """Encodes equally many targets of equally many columns for each set."""
         targets = list(zip(*(targets for _, targets in batch), strict=True))
         # A table of many rows goes through a few targets at a time.
         step = max(1, _SLICE * self._batch_entries // (len(batch) * rows.n * len(targets[0][0])))
         for start in range(0, len(targets), step):
-            part = targets[start : start + step]
-            x = torch.stack(
-                [
-                    torch.stack([rows.columns(c) for c in of_set])
-                    for of_set in zip(*part, strict=True)
-                ]
+            part = list(zip(*targets[start : start + step], strict=True))
+            x = torch.stack([torch.stack([rows.columns(c) for c in of_set]) for of_set in part])
+            encoded = Encoded.of(self._network.encode_targets(x, conditioning))
+            yield (
+                [(cond, t) for (cond, _), of_set in zip(batch, part, strict=True) for t in of_set],
+                encoded,
             )
-            encoding = self._network.encode_targets(x, conditioning)
-            pairs = [
-                (cond, t)
-                for (cond, _), of_set in zip(batch, zip(*part, strict=True), strict=True)
-                for t in of_set
-            ]
-            if len(pairs) == 1:
-                yield pairs[0], encoding
-            else:
-                for k, pair in enumerate(pairs):
-                    # Indexing by a tensor copies, so that dropping one later frees its memory.
-                    yield pair, encoding[torch.tensor([k], device=x.device)]
-            del encoding  # before the next part is encoded
+            del encoded  # before the next part is encoded
 
-    def _keep(self, key: tuple[Columns, Pair], encoding: TargetEncoding) -> None:
-        self._kept[key] = encoding
-        self._bytes += encoding.nbytes
+    def _keep(self, encoded: Encoded, places: Mapping[tuple[Columns, Pair], Place]) -> None:
+        self._places.update(places)
+        self._kept[encoded] = list(places)
+        self._bytes += encoded.targets.nbytes
         while self._bytes > self._limit:
-            self._bytes -= self._kept.popitem(last=False)[1].nbytes
+            oldest, keys = self._kept.popitem(last=False)
+            self._bytes -= oldest.targets.nbytes
+            for key in keys:
+                del self._places[key]
 
 
 @dataclass(frozen=True)

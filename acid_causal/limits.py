@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 
 from acid_causal.batching import Task
 from acid_causal.checkpoint import TrainedModel
-from acid_causal.model import TargetEncoding
+from acid_causal.encodings import Place
 from acid_causal.notices import Notices
 from acid_causal.null import FITTED
-from acid_causal.reference import summarise
 from acid_causal.rows import TIES, Rows
 
 # Such a chance, a little above that of seven values: codes of so many categories, conditioned on,
@@ -53,9 +52,14 @@ class Limits:
         self._asked = self._unfamiliar = 0
 
     def distances(
-        self, x: TargetEncoding, y: TargetEncoding
+        self, pairs: Sequence[tuple[Place, Place]], n: int, d_z: int
     ) -> Float[NDArray[np.float64], " m"] | None:
         """Says how far each of m pairs of targets is from training: the farther of the two.
+
+        Args:
+            pairs: the targets, given sets of one size.
+            n: number of rows.
+            d_z: size of the sets.
 
         Returns:
             Distances of which 1 is the bound; None if the weights file holds no reference.
@@ -63,13 +67,15 @@ class Limits:
         reference = self._model.null.reference
         if reference is None:
             return None
-        ones = np.ones(len(x.features))
-        n, d_z = x.n * ones, x.d_z * ones
+        ones = np.ones(len(pairs))
         of_x, of_y = (
             reference.distance(
-                summarise(part), n, d_z, part.explained.amax(dim=1).double().cpu().numpy()
+                np.stack([place.numbers for place in places]),
+                n * ones,
+                d_z * ones,
+                np.array([place.explained for place in places]),
             )
-            for part in (x, y)
+            for places in zip(*pairs, strict=True)
         )
         return np.maximum(of_x, of_y)
 

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from acid_causal.batching import Task
 from acid_causal.content import read_content
+from acid_causal.encodings import Place
 from acid_causal.errors import require
-from acid_causal.model import ACIDModel, Conditioning, TargetEncoding
+from acid_causal.model import ACIDModel, Conditioning
 from acid_causal.neighbourhoods import neighbourhoods, permutations
 from acid_causal.rows import Rows
 
@@ -47,8 +48,7 @@ class PermutationNull:
     def pvalues(
         self,
         tasks: Sequence[Task],
-        x: TargetEncoding,
-        y: TargetEncoding,
+        pairs: Sequence[tuple[Place, Place]],
         statistic: Float[NDArray[np.float64], " m"],
         rows: Rows,
     ) -> Float[NDArray[np.float64], " m"]:
@@ -56,8 +56,7 @@ class PermutationNull:
 
         Args:
             tasks: m questions.
-            x: encodings of their first variables.
-            y: of the second.
+            pairs: their encoded variables.
             statistic: what the network says of them.
             rows: the rows that they share.
         """
@@ -66,22 +65,21 @@ class PermutationNull:
         for cond, same in groupby(order, key=lambda k: tasks[k].cond):
             conditioning = self._network.encode_conditioning(rows.columns(cond)[None])
             for k in same:
-                one = torch.tensor([k], device=x.features.device)
                 least = statistic[k] - _ROUNDING * max(1.0, abs(statistic[k]))
-                reached[k] = self._count(tasks[k], x[one], y[one], least, conditioning, rows)
+                reached[k] = self._count(tasks[k], pairs[k], least, conditioning, rows)
         return (1 + reached) / (1 + self._draws)
 
     def _count(
         self,
         task: Task,
-        x: TargetEncoding,
-        y: TargetEncoding,
+        pair: tuple[Place, Place],
         least: float,
         conditioning: Conditioning,
         rows: Rows,
     ) -> int:
         """Counts the draws of at least so large a statistic."""
         content = read_content(*(rows.ranks(part) for part in (task.x, task.y, task.cond)))
+        x, y = pair
         stays, moves = (y, task.x) if content.swapped else (x, task.y)
         values = rows.columns(moves)
         cells = neighbourhoods(content)
@@ -92,8 +90,8 @@ class PermutationNull:
             taken = torch.from_numpy(permutations(content, cells, numbers))
             copies = values[taken.to(values.device)]  # (draws, n, d)
             moved = self._network.encode_targets(copies[None], conditioning)
-            repeated = stays[torch.zeros(len(numbers), dtype=torch.long, device=values.device)]
-            reached += int((self._network.score(repeated, moved).double() >= least).sum())
+            logits = self._network.score_grid(stays.encoding, moved)
+            reached += int((logits.double() >= least).sum())
         return reached
 
 

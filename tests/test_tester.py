@@ -275,11 +275,14 @@ def test_threads_copies_and_pickles_answer_alike(tiny_model, table):
 
 
 def test_cache_is_bounded(tiny_model, table):
-    tester = Tester(table, model=tiny_model, cache_bytes=100_000)
+    tester = Tester(table, model=tiny_model, cache_bytes=1_000_000, batch_entries=500)
     tester.test_many(questions(6))
     kept = tester._answering.encodings
-    assert 0 < kept.kept_bytes <= 100_000
-    assert kept.kept_bytes == sum(encoding.nbytes for encoding in kept._kept.values())
+    assert 0 < kept.kept_bytes <= 1_000_000
+    assert kept.kept_bytes == sum(encoded.targets.nbytes for encoded in kept._kept)
+    # What was dropped is not found any more, and what is found is what is kept.
+    assert {place.among for place in kept._places.values()} == set(kept._kept)
+    assert len(kept._places) == sum(map(len, kept._kept.values()))
 
 
 def test_a_tester_is_freed_with_its_last_reference(tiny_model, table):

@@ -5,7 +5,6 @@ The model has three separate parts, so that encodings can be kept and shared:
 encoded variables. X and Y never meet before `score`. The one-shot `forward` is the three in a row.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -92,25 +91,16 @@ class TargetEncoding(Lifted):
         """Bytes of the tensors."""
         return sum(tensor.nbytes for tensor in self._tensors().values())
 
-    def __getitem__(self, index: Tensor) -> "TargetEncoding":
-        """Selects targets, as copies."""
-        copies = {name: tensor[index] for name, tensor in self._tensors().items()}
-        return TargetEncoding(**copies, d_z=self.d_z)
+    def __getitem__(self, index: Tensor | slice) -> "TargetEncoding":
+        """Selects targets; a slice copies nothing."""
+        selected = {name: tensor[index] for name, tensor in self._tensors().items()}
+        return TargetEncoding(**selected, d_z=self.d_z)
 
     def side_by_side(self, t: int) -> "TargetEncoding":
         """Takes t targets in a row for the components of one, without a copy."""
         tensors = self._tensors().items()
         joined = {name: tensor.unflatten(0, (-1, t)).flatten(1, 2) for name, tensor in tensors}
         return TargetEncoding(**joined, d_z=self.d_z)
-
-    @staticmethod
-    def concatenate(encodings: "Sequence[TargetEncoding]") -> "TargetEncoding":
-        """Joins encodings of targets of equally many components, given sets of one size."""
-        if len(encodings) == 1:
-            return encodings[0]
-        parts = [encoding._tensors() for encoding in encodings]
-        joined = {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
-        return TargetEncoding(**joined, d_z=encodings[0].d_z)
 
     def _tensors(self) -> dict[str, Tensor]:
         return {name: value for name, value in vars(self).items() if isinstance(value, Tensor)}
@@ -191,11 +181,10 @@ class ACIDModel(nn.Module):
 
     def score(self, x: TargetEncoding, y: TargetEncoding) -> Float[Tensor, " m"]:
         """Computes the logit of dependence for m pairs: the test statistic."""
-        explained_x, explained_y = x.explained.amax(dim=1), y.explained.amax(dim=1)
-        return self._classify(self._compare(x, y).amax(dim=(1, 2)), explained_x, explained_y, x)
+        return self.score_grid(x, y, sets=len(x.explained))[:, 0, 0]
 
     def score_all_pairs(self, encoding: TargetEncoding, t: int) -> Float[Tensor, " m"]:
-        """Scores every pair of the t targets of each conditioning set, in one product for a set.
+        """Scores every pair of the t targets of each conditioning set.
 
         Args:
             encoding: batch * t targets, as `encode_targets` returns them.
@@ -204,17 +193,33 @@ class ACIDModel(nn.Module):
         Returns:
             The logits, set by set, in the order of `torch.triu_indices(t, t, 1)`.
         """
-        d = encoding.explained.shape[1]
-        i, j = torch.triu_indices(t, t, 1, device=encoding.explained.device)
-        together = encoding.side_by_side(t)
-        statistics = self._compare(together, together).unflatten(1, (t, d)).unflatten(3, (t, d))
-        explained = encoding.explained.amax(dim=1).unflatten(0, (-1, t))
-        return self._classify(
-            statistics.amax(dim=(2, 4))[:, i, j].flatten(0, 1),
-            explained[:, i].flatten(),
-            explained[:, j].flatten(),
-            encoding,
-        )
+        logits = self.score_grid(encoding, encoding, sets=len(encoding.explained) // t)
+        i, j = torch.triu_indices(t, t, 1, device=logits.device)
+        return logits[:, i, j].flatten()
+
+    def score_grid(
+        self, x: TargetEncoding, y: TargetEncoding, *, sets: int = 1
+    ) -> Float[Tensor, "sets r c"]:
+        """Scores each of r targets with each of c others, in one product for a conditioning set.
+
+        Args:
+            x: sets * r targets, set by set.
+            y: sets * c targets given the same sets.
+            sets: number of conditioning sets.
+        """
+        (m_x, d_x), (m_y, d_y) = x.explained.shape, y.explained.shape
+        r, c = m_x // sets, m_y // sets
+        of_components = self._compare(x.side_by_side(r), y.side_by_side(c))
+        statistics = of_components.unflatten(1, (r, d_x)).unflatten(3, (c, d_y)).amax(dim=(2, 4))
+        if self.config.classifier_facts:
+            explained_x = x.explained.amax(dim=1).view(sets, r, 1).expand(-1, -1, c)
+            explained_y = y.explained.amax(dim=1).view(sets, 1, c).expand(-1, r, -1)
+            low = torch.minimum(explained_x, explained_y)
+            high = torch.maximum(explained_x, explained_y)
+            size = torch.tensor([x.n / 100.0, (1 + x.d_z) / 4.0], device=low.device).log()
+            facts = [low[..., None], high[..., None], size.expand(*low.shape, 2)]
+            statistics = torch.cat([statistics, *facts], dim=3)
+        return self.classifier(statistics)[..., 0]
 
     def _compare(
         self, x: TargetEncoding, y: TargetEncoding
@@ -225,22 +230,6 @@ class ACIDModel(nn.Module):
                 correlations = residual_correlations(x.residuals, y.residuals)
                 statistics = torch.cat([statistics, correlations], dim=-1)
         return statistics
-
-    def _classify(
-        self,
-        statistics: Float[Tensor, "m statistics"],
-        explained_x: Float[Tensor, " m"],
-        explained_y: Float[Tensor, " m"],
-        of: TargetEncoding,
-    ) -> Float[Tensor, " m"]:
-        """Turns statistics into logits, beside the facts of the encodings that they come from."""
-        if self.config.classifier_facts:
-            low = torch.minimum(explained_x, explained_y)
-            high = torch.maximum(explained_x, explained_y)
-            size = torch.tensor([of.n / 100.0, (1 + of.d_z) / 4.0], device=low.device).log()
-            facts = [low[:, None], high[:, None], size.expand(len(low), 2)]
-            statistics = torch.cat([statistics, *facts], dim=1)
-        return self.classifier(statistics)[:, 0]
 
     def forward(
         self,

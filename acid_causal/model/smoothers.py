@@ -8,7 +8,7 @@ of a target run along memory.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -99,12 +99,9 @@ def residualise(
     v = v - v.mean(dim=2, keepdim=True)
     if not smoothers:
         return v
-    coefficients = {smoother: v @ smoother.u for smoother in smoothers}
+    basis = _side_by_side(smoothers, slice(None))
     energy = v.detach().square().sum(dim=2, keepdim=True)
-    fit = torch.zeros_like(v)
-    for smoother, c in _shrink(smoothers, energy, coefficients, v.shape[2]):
-        fit = fit + c @ smoother.u.mT
-    return v - fit
+    return v - _shrink(smoothers, energy, v @ basis, v.shape[2]) @ basis.mT
 
 
 def residualise_(
@@ -115,40 +112,44 @@ def residualise_(
     if not smoothers:
         return v
     n = v.shape[2]
-    energy = torch.zeros_like(v[..., :1])
-    coefficients = {s: v.new_zeros(*v.shape[:2], s.u.shape[2]) for s in smoothers}
+    energy, coefficients = torch.zeros_like(v[..., :1]), v.new_zeros(())
     for rows in row_blocks(n):
         energy += v[..., rows].square().sum(dim=2, keepdim=True)
-        for smoother, c in coefficients.items():
-            c += v[..., rows] @ smoother.u[:, rows]
-    shrunken = _shrink(smoothers, energy, coefficients, n)
+        coefficients = coefficients + v[..., rows] @ _side_by_side(smoothers, rows)
+    left = _shrink(smoothers, energy, coefficients, n)
     for rows in row_blocks(n):
-        for smoother, c in shrunken:
-            v[..., rows].baddbmm_(c, smoother.u[:, rows].mT, alpha=-1)
+        v[..., rows].baddbmm_(left, _side_by_side(smoothers, rows).mT, alpha=-1)
     return v
+
+
+def _side_by_side(smoothers: Sequence[Smoother], rows: slice) -> Float[Tensor, "batch rows m"]:
+    """Joins the bases of distinct smoothers: one product with all is faster than one with each."""
+    return torch.cat([smoother.u[:, rows] for smoother in dict.fromkeys(smoothers)], dim=2)
 
 
 def _shrink(
     smoothers: Sequence[Smoother],
     energy: Float[Tensor, "batch t 1"],
-    coefficients: Mapping[Smoother, Float[Tensor, "batch t _"]],
+    coefficients: Float[Tensor, "batch t m"],
     n: int,
-) -> list[tuple[Smoother, Float[Tensor, "batch t _"]]]:
-    """Averages ridges and smoothers: what is left of each target's coefficients in each basis.
+) -> Float[Tensor, "batch t m"]:
+    """Averages ridges and smoothers: what is left of each target's coefficients in all bases.
 
     A smoother that is there twice has twice the weight, and is computed once.
     """
+    distinct = list(dict.fromkeys(smoothers))
+    of_each = coefficients.split([smoother.u.shape[2] for smoother in distinct], dim=2)
     with torch.no_grad():
-        scores = [s.cross_validation(energy, c) for s, c in coefficients.items()]
-        times = [smoothers.count(smoother) for smoother in coefficients for _ in RIDGES]
+        scores = [s.cross_validation(energy, c) for s, c in zip(distinct, of_each, strict=True)]
+        times = [smoothers.count(smoother) for smoother in distinct for _ in RIDGES]
         log_error = torch.cat(scores, dim=2).clamp(min=1e-12).log()
         log_times = torch.tensor(times, dtype=energy.dtype, device=energy.device).log()
         weights = torch.softmax(log_times - 0.5 * n * log_error, dim=2)
-    of_each = weights.split(len(RIDGES), dim=2)  # (batch, t, ridges)
-    return [
-        (smoother, (weight @ smoother.shrink) * c)
-        for (smoother, c), weight in zip(coefficients.items(), of_each, strict=True)
-    ]
+        shrink = [
+            weight @ smoother.shrink
+            for smoother, weight in zip(distinct, weights.split(len(RIDGES), dim=2), strict=True)
+        ]
+    return torch.cat(shrink, dim=2) * coefficients
 
 
 # Hundreds of small steps: a compiler would unroll them all.
