@@ -36,7 +36,7 @@ SEED = 9_200_000
 D_Z = 5  # of single tests, unless they are about it
 D = 10  # of tables for PC, unless they are about it
 SAMPLED = 12  # questions of a PC run that is too long
-FIT_FROM = 2000  # rows from which the exponent of n is fitted
+FIT_RANGE = 2000, 200_000  # rows over which the exponent of n is fitted: those of all fast tests
 
 RESULT_COLUMNS = ("seconds_per_test", "search_seconds", "tests_computed", "sampled", "peak_mib")
 
@@ -183,7 +183,8 @@ def _tables(rows: pd.DataFrame) -> list[str]:
     by_rows, by_d = runs[runs["size"] == D], _where_size_varies(runs, D)
     other = rows[rows["mode"] != "default"]
     exponent = ("n^", *(_exponent(of_method) for _, of_method in _by_method(by_n)))
-    lines = [f"Seconds a test, |Z| = {D_Z}; last line: the exponent of n from {FIT_FROM} on:", ""]
+    low, high = FIT_RANGE
+    lines = [f"Seconds a test, |Z| = {D_Z}; last line: the exponent of n from {low} to {high}:", ""]
     lines += [_side_by_side(by_n, "n", "seconds_per_test", last=exponent), ""]
     lines += [f"MiB a test, |Z| = {D_Z}:", "", _side_by_side(by_n, "n", "peak_mib"), ""]
     lines += [f"Seconds a test, n = {_only(by_d_z, 'n')}:", ""]
@@ -255,7 +256,7 @@ def _figure(row: dict[Any, Any], column: str) -> str | None:
 
 def _exponent(rows: pd.DataFrame) -> str | None:
     """Fits seconds = c n^k and returns k."""
-    rows = rows[rows["n"] >= FIT_FROM]
+    rows = rows[rows["n"].between(*FIT_RANGE)]
     if len(rows) < 2:
         return None
     n, seconds = (np.log(rows[name].to_numpy(dtype=float)) for name in ("n", "seconds_per_test"))
