@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from benchmarks import search
+from benchmarks.committed import committed
 from benchmarks.experiments import graphs
 from benchmarks.jobs import Job
 from benchmarks.random_sems import random_table
@@ -97,3 +98,24 @@ def test_a_quick_row_is_whole() -> None:
     table = frame([row], graphs.GRAPHS.columns)
     assert 0 < float(table["f1"].iloc[0]) <= 1
     assert 0 < int(table["edges"].iloc[0]) <= 45
+
+
+def test_what_readme_says_of_the_committed_rows() -> None:
+    rows, absent = committed(graphs.GRAPHS)
+    assert not absent
+    cells = ["mechanism", "d", "n"]
+    means = rows.pivot_table(index=cells, columns="method", values=["f1", "cpdag_shd"])
+    f1, shd = means["f1"], means["cpdag_shd"]
+    nonlinear = f1.index.get_level_values("mechanism") != "linear"
+    assert nonlinear.sum() == 18
+    gain = (f1["acid"] - f1[["fisherz", "rcit"]].max(axis=1))[nonlinear]
+    assert (round(gain.min(), 2), round(gain.max(), 2)) == (0.05, 0.24)
+    over_kci = (f1["acid"] - f1["kcit"])[nonlinear].dropna()
+    assert (len(over_kci), round(over_kci.min(), 2), round(over_kci.max(), 2)) == (8, 0.02, 0.08)
+    worse = (shd["acid"] >= shd[["fisherz", "rcit", "kcit"]].min(axis=1)) & nonlinear
+    assert shd.index[worse].tolist() == [("mlp", 10, 200)]
+    assert shd.loc[("mlp", 10, 200), ["acid", "kcit"]].tolist() == [15.5, 15.1]
+    assert (f1["acid"] - f1["fisherz"])[~nonlinear].abs().max() < 0.02
+    seconds = rows.pivot_table(index=cells, columns="method", values="search_seconds")
+    times = seconds["rcit"] / seconds["acid"]
+    assert 2 < times.min() < times.max() < 15
