@@ -42,7 +42,9 @@ class Grid:
         first, *others = self.rows
         # A single row is not copied either.
         rows = self.of_rows.targets[torch.tensor(self.rows) if others else slice(first, first + 1)]
-        logits = network.score_grid(rows, self.of_columns.targets[self.columns])
+        columns = self.of_columns.targets[self.columns]
+        width = self.columns.stop - self.columns.start
+        logits = network.score_grid(rows, columns, len(self.rows), width)
         row, column = torch.tensor(self.cells).T
         return logits[0, row, column]
 

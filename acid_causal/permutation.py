@@ -90,7 +90,7 @@ class PermutationNull:
             taken = torch.from_numpy(permutations(content, cells, numbers))
             copies = values[taken.to(values.device)]  # (draws, n, d)
             moved = self._network.encode_targets(copies[None], conditioning)
-            logits = self._network.score_grid(stays.encoding, moved)
+            logits = self._network.score_grid(stays.encoding, moved, 1, len(numbers))
             reached += int((logits.double() >= least).sum())
         return reached
 

@@ -181,7 +181,7 @@ class ACIDModel(nn.Module):
 
     def score(self, x: TargetEncoding, y: TargetEncoding) -> Float[Tensor, " m"]:
         """Computes the logit of dependence for m pairs: the test statistic."""
-        return self.score_grid(x, y, sets=len(x.explained))[:, 0, 0]
+        return self.score_grid(x, y, 1, 1)[:, 0, 0]
 
     def score_all_pairs(self, encoding: TargetEncoding, t: int) -> Float[Tensor, " m"]:
         """Scores every pair of the t targets of each conditioning set.
@@ -193,27 +193,27 @@ class ACIDModel(nn.Module):
         Returns:
             The logits, set by set, in the order of `torch.triu_indices(t, t, 1)`.
         """
-        logits = self.score_grid(encoding, encoding, sets=len(encoding.explained) // t)
+        logits = self.score_grid(encoding, encoding, t, t)
         i, j = torch.triu_indices(t, t, 1, device=logits.device)
         return logits[:, i, j].flatten()
 
     def score_grid(
-        self, x: TargetEncoding, y: TargetEncoding, *, sets: int = 1
+        self, x: TargetEncoding, y: TargetEncoding, r: int, c: int
     ) -> Float[Tensor, "sets r c"]:
         """Scores each of r targets with each of c others, in one product for a conditioning set.
 
         Args:
             x: sets * r targets, set by set.
             y: sets * c targets given the same sets.
-            sets: number of conditioning sets.
+            r: targets of a set in x.
+            c: targets of a set in y.
         """
-        (m_x, d_x), (m_y, d_y) = x.explained.shape, y.explained.shape
-        r, c = m_x // sets, m_y // sets
+        d_x, d_y = x.explained.shape[1], y.explained.shape[1]
         of_components = self._compare(x.side_by_side(r), y.side_by_side(c))
         statistics = of_components.unflatten(1, (r, d_x)).unflatten(3, (c, d_y)).amax(dim=(2, 4))
         if self.config.classifier_facts:
-            explained_x = x.explained.amax(dim=1).view(sets, r, 1).expand(-1, -1, c)
-            explained_y = y.explained.amax(dim=1).view(sets, 1, c).expand(-1, r, -1)
+            explained_x = x.explained.amax(dim=1).view(-1, r, 1).expand(-1, -1, c)
+            explained_y = y.explained.amax(dim=1).view(-1, 1, c).expand(-1, r, -1)
             low = torch.minimum(explained_x, explained_y)
             high = torch.maximum(explained_x, explained_y)
             size = torch.tensor([x.n / 100.0, (1 + x.d_z) / 4.0], device=low.device).log()

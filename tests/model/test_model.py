@@ -156,6 +156,17 @@ def test_all_pairs_at_once_are_the_pairs_one_by_one(config, d):
         torch.testing.assert_close(got, model.score(encoding[i], encoding[j]), atol=1e-5, rtol=1e-5)
 
 
+def test_no_pairs_have_no_logits():
+    """As where none of a batch's questions is one of independence."""
+    model = network(FAST)
+    with torch.no_grad():
+        encoding = model.encode_targets(
+            torch.randn(1, 2, 40, 1), model.encode_conditioning(torch.randn(1, 40, 2))
+        )
+        none = encoding[torch.tensor([], dtype=torch.long)]
+        assert model.score(none, none).shape == (0,)
+
+
 def test_the_papers_classifier_sees_nothing_but_the_head():
     config = ModelConfig(**SMALL, head="paper", classifier_facts=False)
     assert network(config).classifier[0].in_features == SMALL["head_count"]
