@@ -14,7 +14,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from acid_causal.encodings import Encoded, Place
-from acid_causal.model import ACIDModel
+from acid_causal.model import ACIDModel, TargetEncoding
+
+# So many cells go through one product: each holds a matrix of features by features for each head.
+_CELLS = 4096
 
 
 @dataclass(frozen=True)
@@ -39,14 +42,21 @@ class Grid:
 
     def score(self, network: ACIDModel) -> Float[Tensor, " pairs"]:
         """Computes the logit of dependence of each pair."""
-        first, *others = self.rows
-        # A single row is not copied either.
-        rows = self.of_rows.targets[torch.tensor(self.rows) if others else slice(first, first + 1)]
         columns = self.of_columns.targets[self.columns]
         width = self.columns.stop - self.columns.start
-        logits = network.score_grid(rows, columns, len(self.rows), width)
+        step = max(1, _CELLS // width)
+        parts = [self.rows[start : start + step] for start in range(0, len(self.rows), step)]
+        logits = [
+            network.score_grid(self._targets(rows), columns, len(rows), width)[0] for rows in parts
+        ]
         row, column = torch.tensor(self.cells).T
-        return logits[0, row, column]
+        return torch.cat(logits)[row, column]
+
+    def _targets(self, rows: list[int]) -> TargetEncoding:
+        """Selects some rows; a run of them, and so a single one, is not copied."""
+        first, last = rows[0], rows[-1]
+        is_run = last - first + 1 == len(rows)
+        return self.of_rows.targets[slice(first, last + 1) if is_run else torch.tensor(rows)]
 
 
 def grids(pairs: Sequence[tuple[Place, Place]]) -> Iterator[Grid]:

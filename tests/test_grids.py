@@ -38,6 +38,7 @@ def cells(grid) -> set[frozenset[Place]]:
     }
 
 
+@pytest.mark.parametrize("cells_at_once", [4, 4096])
 @pytest.mark.parametrize(
     "asked",
     [
@@ -48,7 +49,10 @@ def cells(grid) -> set[frozenset[Place]]:
     ],
     ids=["one", "star", "two encodings", "all"],
 )
-def test_every_pair_is_scored_once_and_as_if_alone(tiny_model, places, asked):
+def test_every_pair_is_scored_once_and_as_if_alone(
+    tiny_model, places, asked, cells_at_once, monkeypatch
+):
+    monkeypatch.setattr("acid_causal.grids._CELLS", cells_at_once)
     pairs = [(places[i], places[j]) for i, j in asked]
     found = list(grids(pairs))
     assert sorted(number for grid in found for number in grid.numbers) == list(range(len(pairs)))
