@@ -48,10 +48,10 @@ def fit_null(
     device: torch.device | str = "cpu",
     progress: bool = True,
 ) -> NullDistribution:
-    """Fits both nulls, and the reference that goes with them, to H0 questions.
+    """Fits the nulls, and the reference that goes with them, to H0 questions.
 
-    The pooled null gets those of the training stream alone, the conditional one also those of
-    `wider`, more of everything that moves the statistic, and those of `also`.
+    The pooled null gets those of the training stream alone, the others also those of `wider`,
+    more of everything that moves the statistic, and those of `also`.
 
     Args:
         network: a trained network, on `device`.
@@ -83,11 +83,11 @@ def fit_null(
 
 
 def wider(stream: StreamConfig) -> list[tuple[StreamConfig, float]]:
-    """Returns the streams that the conditional null is fitted to besides that of training.
+    """Returns the streams that the nulls but the pooled one are fitted to besides that of training.
 
-    Their sizes go beyond those of training, on both sides; a model of the six models alone is
-    trained on few samples, and asked about far more. One makes every target the child of
-    strong common causes, with little noise of its own: independence that looks like dependence,
+    Their sizes go beyond those of training, on both sides; a model of the six models alone is asked
+    about far other sizes than it is trained on, as the paper's is. One makes every target the child
+    of strong common causes, with little noise of its own: independence that looks like dependence,
     and exactly what PC must let go of. Two are of small conditioning sets, one of them hard. One
     holds the six models, some with variables of several components; with a question a dataset it
     costs most.
@@ -100,7 +100,8 @@ def wider(stream: StreamConfig) -> list[tuple[StreamConfig, float]]:
         stream, n=(max(4, n_low // 4), 2 * n_high), d_z=(d_z_low, d_z_high + d_z_high // 2)
     )
     if stream.six_models == 1:
-        return [(replace(larger, n=(larger.n[0], 5 * n_high)), 0.4)]
+        n, d_z = (max(4, n_low // 10), 5 * n_high), (d_z_low, 5 * d_z_high)
+        return [(replace(stream, n=n, d_z=d_z), 0.75)]
     hard = replace(larger, six_models=0.0, driven=1.0, noise_ratio=(0.1, 0.7))
     six = replace(larger, six_models=1.0, driven=0.0, wide=0.3)
     few = (d_z_low, max(d_z_low, min(_SMALL, d_z_high)))

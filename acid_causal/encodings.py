@@ -88,7 +88,7 @@ class Encodings:
 
     Args:
         network: the network, on the device of the rows.
-        cache_bytes: bound on what is kept.
+        cache_bytes: bound on what is kept; one `Encoded` of more is dropped at once.
         batch_entries: scalars of data encoded at once.
     """
 

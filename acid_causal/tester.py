@@ -53,12 +53,14 @@ class Tester:
         data: array or DataFrame, samples by variables, (n, d); or a table read before.
         model: name of a shipped model, path of a weights file, or a loaded model.
         device: "auto" (a GPU where there is one), "cpu", "cuda", or any torch device.
-        null: "conditional" or "pooled" (the paper's), see `acid_causal.null`; or "permutation",
-            drawn from the data themselves, far slower, for data unlike those of training.
+        null: "conditional", "sized" or "pooled" (the paper's), see `acid_causal.null`; or
+            "permutation", drawn from the data themselves, far slower, for data unlike those of
+            training.
         permutations: draws of the permutation null for each question, 19 or more: the smallest
             p-value is 1 / (1 + permutations).
         missing: "raise", or "drop" to leave out the rows that are incomplete in a test's columns.
-        cache_bytes: bound on the encodings kept.
+        cache_bytes: bound on the encodings kept. Those that were made together are kept or dropped
+            as one, so that a bound below what a batch makes keeps none.
         batch_entries: scalars of data encoded at once; bounds memory, moves no result.
 
     Raises:
@@ -89,6 +91,8 @@ class Tester:
         self.columns = list(table.columns)
         self.n, self.d = table.values.shape
         self.model = model if isinstance(model, TrainedModel) else load_model(model)
+        if null in FITTED:
+            self.model.null.require(null)
         self.null, self.permutations = null, int(permutations)
         self.device = resolve_device(device)
         # Testers on several devices may share a model: each takes a copy where it must move it.
@@ -255,7 +259,7 @@ def ci_test(
         z: (n,) or (n, d_z); None or d_z = 0 tests marginal independence.
         model: name of a shipped model, path of a weights file, or a loaded model.
         device: "auto", "cpu", "cuda", or any torch device.
-        null: "conditional", "pooled" or "permutation"; see `Tester`.
+        null: "conditional", "sized", "pooled" or "permutation"; see `Tester`.
         permutations: draws of the permutation null, 19 or more.
         missing: "raise", or "drop" to leave out incomplete rows.
 

@@ -107,5 +107,6 @@ def test_the_null_is_fitted_beyond_the_sizes_of_training():
     assert hard[0].noise_ratio[1] < 1
     assert any(config.wide > 0.2 for config, _ in mixture)
     papers = StreamConfig(six_models=1.0, driven=0.0)
-    assert [config.six_models for config, _ in wider(papers)] == [1.0]
-    assert wider(papers)[0][0].n[1] == 5 * papers.n[1]
+    ((config, share),) = wider(papers)
+    assert (config.six_models, share) == (1.0, 0.75)
+    assert (config.n, config.d_z) == ((5, 2500), (0, 50))

@@ -116,7 +116,7 @@ def is_pvalue(p: object) -> bool:
 def check(data: st.DataObject, model: TrainedModel) -> None:
     x = table(data.draw)
     missing = data.draw(st.sampled_from(["raise", "drop"]))
-    null = data.draw(st.sampled_from(["conditional"] * 4 + ["pooled", "permutation"]))
+    null = data.draw(st.sampled_from(["conditional"] * 4 + ["sized", "pooled", "permutation"]))
     options: dict[str, Any] = {"missing": missing, "null": null, "permutations": 19}
     before = copy.deepcopy(x)
     with warnings.catch_warnings():

@@ -56,6 +56,41 @@ def test_conditional_fit_holds_in_every_corner():
     assert kstest(p["conditional"], "uniform").statistic < 0.02
 
 
+def test_the_sized_null_holds_at_every_size_and_asks_nothing_else():
+    """Its level holds for each n, and what Z explains moves no p-value."""
+    rng = np.random.default_rng(7)
+
+    def draw(m: int) -> tuple[np.ndarray, Facts]:
+        f = facts(m, rng)
+        log_n, log_size, both, *_ = f.covariates().T
+        noise = skewnorm.rvs(2, size=m, random_state=rng)
+        return 0.5 * log_n - 0.3 * log_size + 0.5 * both + np.exp(0.2 * log_n) * noise, f
+
+    statistic, f = draw(30_000)
+    null = fit(statistic, f)
+    statistic, f = draw(20_000)
+    p = {name: np.exp(null.logsf(statistic, f, name)) for name in ("conditional", "sized")}
+    for size in (f.n < 100, f.n > 500, f.d_z == 0, f.d_z > 7):
+        assert kstest(p["sized"][size], "uniform").statistic < 1.63 / np.sqrt(size.sum())
+    unexplained = (f.explained_x < 0.2) & (f.explained_y < 0.2)
+    assert kstest(p["sized"][unexplained], "uniform").statistic > 0.2
+    assert kstest(p["conditional"][unexplained], "uniform").statistic < 0.05
+    other = replace(f, explained_x=f.explained_y, explained_y=0.5 * f.explained_x)
+    np.testing.assert_array_equal(p["sized"], np.exp(null.logsf(statistic, other, "sized")))
+
+
+def test_files_of_before_the_sized_null_say_so():
+    rng = np.random.default_rng(8)
+    f = facts(1000, rng)
+    table = fit(rng.normal(size=1000), f).to_dict()
+    assert sorted(table) == ["conditional", "high", "low", "mended", "pooled", "sized"]
+    del table["sized"]
+    before = NullDistribution.from_dict(table)
+    assert before.to_dict() == table
+    with pytest.raises(OptionError, match="no sized null; `acid-causal calibrate`"):
+        before.logsf(rng.normal(size=1000), f, "sized")
+
+
 def test_heavy_tails_are_mended():
     """Logits are more skewed than any skew-normal: the levels hold all the same."""
     rng = np.random.default_rng(5)
@@ -97,7 +132,7 @@ def test_beyond_the_range_of_the_fit_the_nearest_null_is_used():
     one = np.ones(1)
     far = Facts(n=1e6 * one, d_z=100 * one, explained_x=0 * one, explained_y=0 * one, pairs=one)
     edge = Facts(
-        n=200 * np.exp(null.high[:1]), d_z=np.expm1(null.high[1:2]),
+        n=200 * np.exp(null.conditional.high[:1]), d_z=np.expm1(null.conditional.high[1:2]),
         explained_x=0 * one, explained_y=0 * one, pairs=one,
     )  # fmt: skip
     np.testing.assert_allclose(
@@ -111,15 +146,21 @@ def test_survives_its_header():
     null = fit(rng.normal(size=1000), f)
     again = NullDistribution.from_dict(null.to_dict())
     t = rng.normal(size=1000)
-    for name in ("conditional", "pooled"):
+    for name in ("conditional", "sized", "pooled"):
         np.testing.assert_array_equal(null.logsf(t, f, name), again.logsf(t, f, name))
     with pytest.raises(OptionError, match="pooled"):
         null.logsf(t, f, "poold")
     with pytest.raises(OptionError, match="unknown fitted null 'permutation'"):
         null.logsf(t, f, "permutation")
-    broken = null.to_dict() | {"conditional": [[1.0]]}
-    with pytest.raises(ValueError, match="shape"):
-        NullDistribution.from_dict(broken)
+    for broken, message in (
+        ({"conditional": [[1.0]]}, "shape"),
+        ({"high": [np.nan] * 5}, "not finite"),
+        ({"mended": [[0.0, 1.0], [0.0, 0.0]]}, "not increase"),
+        ({"pooled": [0.0, 0.0, 1.0]}, "scale"),
+        ({"sized": null.sized.to_dict() | {"low": [0.0]}}, "shape"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            NullDistribution.from_dict(null.to_dict() | broken)
 
 
 def test_the_reference_is_kept_beside_it():

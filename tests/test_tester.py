@@ -6,6 +6,7 @@ import pickle
 import warnings
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -16,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acid_causal.errors import AcidWarning, InputError, OptionError
-from acid_causal.null import Facts
+from acid_causal.null import FITTED, Facts
 from acid_causal.tester import Tester, ci_test
 
 TOLERANCE = 1e-4
@@ -243,14 +244,17 @@ def test_options_are_checked(tiny_model, table):
         Tester(table, model="acid-bse")
     with pytest.raises(OptionError, match="no such device"):
         Tester(table, model=tiny_model, device="gpu")
+    of_before = replace(tiny_model, null=replace(tiny_model.null, sized=None))
+    with pytest.raises(OptionError, match="no sized null"):
+        Tester(table, model=of_before, null="sized")
 
 
-def test_nulls_differ_and_both_are_p_values(tiny_model, table):
+def test_nulls_differ_and_all_are_p_values(tiny_model, table):
     asked = questions(6, sizes=(1,))
-    conditional = pvalues(Tester(table, model=tiny_model), asked)
-    pooled = pvalues(Tester(table, model=tiny_model, null="pooled"), asked)
-    assert ((pooled >= 0) & (pooled <= 1)).all()
-    assert not np.allclose(conditional, pooled, atol=1e-3)
+    by_null = [pvalues(Tester(table, model=tiny_model, null=null), asked) for null in FITTED]
+    for one, other in combinations(by_null, 2):
+        assert ((one >= 0) & (one <= 1)).all()
+        assert not np.allclose(one, other, atol=1e-3)
 
 
 def test_fingerprint_knows_data_weights_and_options(tiny_model, table):

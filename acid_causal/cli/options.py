@@ -57,7 +57,7 @@ Null = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="Of p-values: conditional, pooled, or permutation, drawn from the data themselves.",
+        help="Of p-values: conditional, sized, pooled, or permutation, drawn from the data.",
         rich_help_panel=METHOD,
     ),
 ]
