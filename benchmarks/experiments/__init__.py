@@ -6,6 +6,7 @@ from benchmarks.experiments.graphs import GRAPHS
 from benchmarks.experiments.nonlinearity import NONLINEARITY
 from benchmarks.experiments.random_dags import RANDOM_DAGS
 from benchmarks.experiments.sachs_ci import SACHS_CI
+from benchmarks.experiments.sachs_edges import SACHS_EDGES
 from benchmarks.experiments.sachs_graph import SACHS_GRAPH
 from benchmarks.experiments.six_models import DIMENSIONALITY, SAMPLE_SIZE
 from benchmarks.experiments.speed import SPEED
@@ -16,6 +17,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
     for experiment in (
         SACHS_GRAPH,
+        SACHS_EDGES,
         SACHS_CI,
         SAMPLE_SIZE,
         DIMENSIONALITY,
