@@ -1,12 +1,11 @@
 """Shared pieces: tiny trained models, so that no test depends on the shipped weights' values."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from commands import Done, RunCommand
 
 from acid_causal.checkpoint import TrainedModel
 from acid_causal.cli import main
@@ -44,7 +43,7 @@ def tiny_model() -> TrainedModel:
 
 
 @pytest.fixture
-def weights(tmp_path, tiny_model) -> Path:
+def weights(tmp_path: Path, tiny_model: TrainedModel) -> Path:
     """The tiny model's weights file."""
     path = tmp_path / "tiny.safetensors"
     tiny_model.save(path)
@@ -61,17 +60,8 @@ def table() -> np.ndarray:
     return x
 
 
-@dataclass
-class Done:
-    """A finished command."""
-
-    code: int
-    out: str
-    err: str
-
-
 @pytest.fixture
-def run_command(capsys) -> Callable[..., Done]:
+def run_command(capsys: pytest.CaptureFixture[str]) -> RunCommand:
     """Runs a command in this process."""
 
     def run(*arguments: object) -> Done:

@@ -72,7 +72,7 @@ def made_discovery(
             apart.append(Separation(
                 columns[i], columns[j], 0.5, (), sets, 4, confidence=0.0 if sampled else None
             ))  # fmt: skip
-    made = {
+    made: dict[str, Any] = {
         "created": "2025-01-02T03:04:05+00:00",
         "data": {"rows": 1234, "columns": d, "missing_values": 0, "sha256": "ab" * 32},
         "model": {"name": "tiny", "sha256": "cd" * 32},

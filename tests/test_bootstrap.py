@@ -3,6 +3,8 @@
 import subprocess
 import sys
 import warnings
+from pathlib import Path
+from typing import Any
 
 import joblib
 import numpy as np
@@ -10,18 +12,19 @@ import pytest
 from graph_cases import matrix
 
 from acid_causal.bootstrap import GraphFrequencies, bootstrap_graphs
+from acid_causal.checkpoint import TrainedModel
 from acid_causal.errors import InputError, OptionError
-from acid_causal.graph_search import search_graph
+from acid_causal.graph_search import GraphSearch, search_graph
 from acid_causal.inputs import Table
 from acid_causal.knowledge import Knowledge
 
 
 @pytest.fixture
-def data(table) -> Table:
+def data(table: np.ndarray) -> Table:
     return Table(table, tuple("abcdef"), None)
 
 
-def test_frequencies():
+def test_frequencies() -> None:
     graphs = [matrix(3, [(0, 1, "-->")]), matrix(3, [(0, 1, "<--")]), matrix(3, [(1, 2, "o->")]),
               matrix(3, [(0, 1, "-->")])]  # fmt: skip
     found = GraphFrequencies(tuple("abc"), np.stack(graphs), {})
@@ -30,7 +33,7 @@ def test_frequencies():
     np.testing.assert_array_equal(found.adjacency(), [[0, 0.75, 0], [0.75, 0, 0.25], [0, 0.25, 0]])
 
 
-def test_the_whole_table_as_a_sample(tiny_model, data):
+def test_the_whole_table_as_a_sample(tiny_model: TrainedModel, data: Table) -> None:
     found = bootstrap_graphs(data, samples=2, fraction=1.0, model=tiny_model, alpha=0.2)
     expected = search_graph(data, model=tiny_model, alpha=0.2).endpoints
     for graph in found.graphs:
@@ -39,8 +42,8 @@ def test_the_whole_table_as_a_sample(tiny_model, data):
 
 
 @pytest.mark.parametrize("method", ["pc", "fci"])
-def test_the_seed_decides(tiny_model, data, method):
-    options = {"samples": 4, "model": tiny_model, "alpha": 0.2, "method": method}
+def test_the_seed_decides(tiny_model: TrainedModel, data: Table, method: str) -> None:
+    options: dict[str, Any] = {"samples": 4, "model": tiny_model, "alpha": 0.2, "method": method}
     first = bootstrap_graphs(data, **options, seed=1)
     with joblib.parallel_config(backend="threading", n_jobs=3):
         again = bootstrap_graphs(data, **options, seed=1)
@@ -51,10 +54,12 @@ def test_the_seed_decides(tiny_model, data, method):
     np.testing.assert_array_equal(first.graphs[:2], fewer.graphs)
 
 
-def test_rows_with_repetition(tiny_model, data, monkeypatch):
+def test_rows_with_repetition(
+    tiny_model: TrainedModel, data: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sizes = []
 
-    def search(table, **options):
+    def search(table: Table, **options: Any) -> GraphSearch:
         sizes.append((len(table.values), len(np.unique(table.values[:, 0]))))
         return search_graph(table, **options)
 
@@ -69,7 +74,9 @@ def test_rows_with_repetition(tiny_model, data, monkeypatch):
     assert (c, distinct_c) == (60, 60)
 
 
-def test_missing_values_and_knowledge_reach_the_samples(tiny_model, table):
+def test_missing_values_and_knowledge_reach_the_samples(
+    tiny_model: TrainedModel, table: np.ndarray
+) -> None:
     gaps = table.copy()
     gaps[5, 0] = np.nan
     known = Knowledge(require=(("X1", "X6"),))
@@ -80,7 +87,7 @@ def test_missing_values_and_knowledge_reach_the_samples(tiny_model, table):
     assert found.adjacency()[0, 5] == 1.0
 
 
-def test_warnings_are_counted(tiny_model, data):
+def test_warnings_are_counted(tiny_model: TrainedModel, data: Table) -> None:
     constant = data.values.copy()
     constant[:, 2] = 1.0
     with warnings.catch_warnings():
@@ -100,25 +107,30 @@ def test_warnings_are_counted(tiny_model, data):
         ({"samples": 0}, "samples must be at least 1"),
     ],
 )
-def test_mistakes(tiny_model, data, options, message):
+def test_mistakes(
+    tiny_model: TrainedModel,
+    data: Table,
+    options: dict[str, str] | dict[str, float] | dict[str, int],
+    message: str,
+) -> None:
     with pytest.raises(OptionError, match=message):
         bootstrap_graphs(data, model=tiny_model, **options)
 
 
-def test_too_few_rows(tiny_model, table):
+def test_too_few_rows(tiny_model: TrainedModel, table: np.ndarray) -> None:
     with pytest.raises(InputError, match="3 of 5 rows are too few"):
         bootstrap_graphs(table[:5], fraction=0.6, model=tiny_model)
 
 
 @pytest.mark.slow
-def test_processes_give_the_same(tiny_model, data):
+def test_processes_give_the_same(tiny_model: TrainedModel, data: Table) -> None:
     one = bootstrap_graphs(data, samples=6, model=tiny_model, alpha=0.2, method="fci")
     two = bootstrap_graphs(data, samples=6, model=tiny_model, alpha=0.2, method="fci", n_jobs=2)
     np.testing.assert_array_equal(one.graphs, two.graphs)
 
 
 @pytest.mark.slow
-def test_a_dask_cluster_gives_the_same(tmp_path):
+def test_a_dask_cluster_gives_the_same(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     # A process of its own, so that the cluster's warnings and threads end with it.
     code = (

@@ -24,13 +24,15 @@ def network() -> ACIDModel:
 
 
 @pytest.fixture(scope="module")
-def null(network) -> NullDistribution:
+def null(network: ACIDModel) -> NullDistribution:
     return fit_null(network, STREAM, seed=0, questions=6000, progress=False)
 
 
-def fresh_pvalues(network, null, config, count=3000) -> np.ndarray:
+def fresh_pvalues(
+    network: ACIDModel, null: NullDistribution, config: StreamConfig, count: int = 3000
+) -> np.ndarray:
     """Asks H0 questions of a stream that nothing was fitted to."""
-    pvalues = []
+    pvalues: list[np.ndarray] = []
     stream = Stream(config, seed=1)
     number = 0
     while sum(map(len, pvalues)) < count:
@@ -52,14 +54,16 @@ def fresh_pvalues(network, null, config, count=3000) -> np.ndarray:
     return np.concatenate(pvalues)
 
 
-def test_levels_hold_on_fresh_questions(network, null):
+def test_levels_hold_on_fresh_questions(network: ACIDModel, null: NullDistribution) -> None:
     p = fresh_pvalues(network, null, STREAM)
     # Questions of a batch share datasets, so the bound is three times the binomial one.
     for level in (0.01, 0.05, 0.2):
         assert abs((p < level).mean() - level) < 9 * np.sqrt(level * (1 - level) / len(p))
 
 
-def test_levels_hold_on_other_sources_that_the_null_was_fitted_to(network, null):
+def test_levels_hold_on_other_sources_that_the_null_was_fitted_to(
+    network: ACIDModel, null: NullDistribution
+) -> None:
     unlike = replace(
         STREAM,
         six_models=0.0,
@@ -76,9 +80,12 @@ def test_levels_hold_on_other_sources_that_the_null_was_fitted_to(network, null)
     assert near < 0.02 < far
 
 
-def test_targets_of_the_stream_are_familiar_and_others_are_not(network, null):
+def test_targets_of_the_stream_are_familiar_and_others_are_not(
+    network: ACIDModel, null: NullDistribution
+) -> None:
     stream = Stream(STREAM, seed=2)
-    distances = {"drawn": [], "rare": []}
+    distances: dict[str, list[np.ndarray]] = {"drawn": [], "rare": []}
+    assert null.reference is not None
     for number in range(12):
         batch = transform_batch(stream[number], network.transform)
         # Two values, one of them in one row of twenty.
@@ -98,7 +105,7 @@ def test_targets_of_the_stream_are_familiar_and_others_are_not(network, null):
     assert len(str(null.reference.to_dict())) < 4000
 
 
-def test_the_null_is_fitted_beyond_the_sizes_of_training():
+def test_the_null_is_fitted_beyond_the_sizes_of_training() -> None:
     mixture = wider(STREAM)
     assert all(config.n == (10, 120) for config, _ in mixture)
     assert {config.d_z for config, _ in mixture} == {(0, 4), (0, 3)}

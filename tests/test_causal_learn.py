@@ -7,7 +7,10 @@ import pickle
 import subprocess
 import sys
 import threading
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, SupportsIndex
 
 import networkx as nx
 import numpy as np
@@ -21,19 +24,20 @@ from causallearn.search.ConstraintBased.PC import pc
 from causallearn.utils.cit import CIT, CIT_Base
 from causallearn.utils.DAG2CPDAG import dag2cpdag
 from causallearn.utils.PCUtils.BackgroundKnowledge import BackgroundKnowledge
-from oracle import Answer, CountingTester, FisherZThroughACID, linear_data, random_dag
+from oracle import CountingTester, FisherZThroughACID, linear_data, random_dag
 
 from acid_causal import acid
 from acid_causal.errors import CacheError, InputError, InputTypeError, ModelError, OptionError
+from acid_causal.inputs import Question
 
 QUIET = {"show_progress": False}
 
 
-def table(seed=0, d=8, n=200, degree=3.0):
+def table(seed: int = 0, d: int = 8, n: int = 200, degree: float = 3.0) -> np.ndarray:
     return linear_data(random_dag(d, degree, seed), n, seed)
 
 
-def true_cpdag(dag):
+def true_cpdag(dag: nx.DiGraph) -> np.ndarray:
     nodes = [GraphNode(f"X{v + 1}") for v in range(len(dag))]
     graph = Dag(nodes)
     for i, j in dag.edges:
@@ -45,14 +49,14 @@ def true_cpdag(dag):
 
 
 @pytest.mark.parametrize("seed", range(50))
-def test_pc_recovers_the_true_cpdag_from_d_separations(seed):
+def test_pc_recovers_the_true_cpdag_from_d_separations(seed: int) -> None:
     dag = random_dag(4 + seed % 6, 2.5, seed)
     data = np.zeros((50, len(dag)))
     found = pc(data, 0.05, "acid-oracle", stable=seed % 3 > 0, dag=dag, **QUIET)
     np.testing.assert_array_equal(found.G.graph, true_cpdag(dag))
 
 
-def test_fci_finds_the_latent_confounder_from_d_separations():
+def test_fci_finds_the_latent_confounder_from_d_separations() -> None:
     # 0 -> 1 <- (4) -> 2 <- 3, variable 4 hidden: 0 o-> 1 <-> 2 <-o 3.
     dag = nx.DiGraph([(0, 1), (4, 1), (4, 2), (3, 2)])
     graph, _ = fci(np.zeros((50, 4)), "acid-oracle", 0.05, dag=dag, **QUIET)
@@ -74,14 +78,14 @@ PC_WAYS = [
 
 
 @pytest.mark.parametrize("way", PC_WAYS, ids=str)
-def test_pc_equals_causal_learn_s_own_on_the_same_p_values(way):
+def test_pc_equals_causal_learn_s_own_on_the_same_p_values(way: dict[str, Any]) -> None:
     for seed in range(3):
         found = pc(table(seed), 0.05, "acid-fisherz", **QUIET, **way)
         expected = pc(table(seed), 0.05, "mv_fisherz", **QUIET, **way)
         np.testing.assert_array_equal(found.G.graph, expected.G.graph)
 
 
-def test_background_knowledge():
+def test_background_knowledge() -> None:
     nodes = [GraphNode(f"X{i + 1}") for i in range(8)]
     knowledge = BackgroundKnowledge()
     knowledge.add_forbidden_by_node(nodes[0], nodes[1])
@@ -96,11 +100,11 @@ def test_background_knowledge():
         assert found.G.graph[0, 1] == 0
 
 
-def test_show_progress():
+def test_show_progress() -> None:
     pc(table(), 0.05, "acid-fisherz", show_progress=True)
 
 
-def test_fci_equals_causal_learn_s_own_on_the_same_p_values():
+def test_fci_equals_causal_learn_s_own_on_the_same_p_values() -> None:
     for seed in range(3):
         data = table(seed, d=9)[:, 2:]
         found, expected = (
@@ -109,7 +113,7 @@ def test_fci_equals_causal_learn_s_own_on_the_same_p_values():
         np.testing.assert_array_equal(found.graph, expected.graph)
 
 
-def test_cdnod():
+def test_cdnod() -> None:
     domain = np.repeat([0.0, 1.0], 100)[:, None]
     found, expected = (
         cdnod(table(), domain, 0.05, name, **QUIET) for name in ("acid-fisherz", "mv_fisherz")
@@ -117,7 +121,7 @@ def test_cdnod():
     np.testing.assert_array_equal(found.G.graph, expected.G.graph)
 
 
-def test_mvpc_with_missing_values():
+def test_mvpc_with_missing_values() -> None:
     data = table(1, d=6, n=400)
     data[data[:, 0] > 1.0, 3] = np.nan  # column 0 decides whether column 3 is missing
     data[::17, 5] = np.nan
@@ -131,7 +135,7 @@ def test_mvpc_with_missing_values():
 # ---- one test ------------------------------------------------------------------------------------
 
 
-def test_is_a_proper_test_of_causal_learn():
+def test_is_a_proper_test_of_causal_learn() -> None:
     test = CIT(table(), "acid-fisherz")
     assert isinstance(test, CIT_Base)
     assert test.method == "acid"
@@ -139,12 +143,12 @@ def test_is_a_proper_test_of_causal_learn():
     assert isinstance(test.data, np.ndarray)
 
 
-def test_any_spelling_of_a_question_has_one_answer():
+def test_any_spelling_of_a_question_has_one_answer() -> None:
     test = FisherZThroughACID(table(), prefetch=False)
     expected = test(0, 1, (2, 3))
     assert type(expected) is float
     assert 0.0 <= expected <= 1.0
-    spellings = [
+    spellings: list[tuple[SupportsIndex, SupportsIndex, Iterable[SupportsIndex]]] = [
         (1, 0, (2, 3)),
         (0, 1, [3, 2]),
         (0, 1, {2, 3}),
@@ -159,52 +163,58 @@ def test_any_spelling_of_a_question_has_one_answer():
 @pytest.mark.parametrize(
     "question", [(0, 0), (0, 8), (-1, 2), (0, 1, (1,)), (0, 1, (9,)), ((0, 1), 2)], ids=str
 )
-def test_impossible_questions_are_refused(question):
+def test_impossible_questions_are_refused(
+    question: tuple[Any, ...],
+) -> None:
     test = FisherZThroughACID(table())
     with pytest.raises((InputError, InputTypeError)):
         test(*question)
     assert test.n_computed == 0
 
 
-def test_data_frame():
+def test_data_frame() -> None:
     data = table()
     frame = pd.DataFrame(data, columns=list("abcdefgh"))
     assert FisherZThroughACID(frame)(0, 1, (2,)) == FisherZThroughACID(data)(0, 1, (2,))
 
 
-def test_nan_is_never_returned():
+def test_nan_is_never_returned() -> None:
+    class Unsure(CountingTester):
+        def pvalue(self, question: Question) -> float:
+            return float("nan")
+
     class Broken(FisherZThroughACID):
-        def _make_tester(self, data, options):
-            tester = CountingTester(data)
-            tester.test_many = lambda questions: [Answer(float("nan"))] * len(questions)
-            return tester
+        def _make_tester(self, data: Any, options: dict[str, Any]) -> Any:
+            return Unsure(data)
 
     with pytest.raises(ModelError, match="nan"):
         Broken(table())(0, 1)
 
 
-def test_unknown_options_are_refused_with_the_closest_names():
+def test_unknown_options_are_refused_with_the_closest_names() -> None:
     with pytest.raises(OptionError, match="'prefetch_alpha'"):
         pc(table(), 0.05, "acid-fisherz", prefetch_alfa=0.1, **QUIET)
     with pytest.raises(OptionError, match="Did you mean 'model'"):
         pc(table(), 0.05, acid, modle="acid-base", **QUIET)
+    wrong: Any
     for wrong in (0, 1, 2.0, float("nan"), "0.05", None):
         with pytest.raises(OptionError, match="prefetch_alpha"):
             FisherZThroughACID(table(), prefetch_alpha=wrong)
+    wrong = "no"
     with pytest.raises(OptionError, match="prefetch must"):
-        FisherZThroughACID(table(), prefetch="no")
+        FisherZThroughACID(table(), prefetch=wrong)
 
 
 # ---- copies, processes, threads ------------------------------------------------------------------
 
 
-def test_deepcopy_is_the_object_itself():
+def test_deepcopy_is_the_object_itself() -> None:
     test = FisherZThroughACID(table())
     assert copy.deepcopy(test) is test
     assert copy.deepcopy({"test": test})["test"] is test
 
 
-def test_name_is_the_string_acid():
+def test_name_is_the_string_acid() -> None:
     assert acid == "acid"
     assert hash(acid) == hash("acid")
     assert isinstance(acid, str)
@@ -213,7 +223,7 @@ def test_name_is_the_string_acid():
     assert copy.deepcopy(acid) is acid
 
 
-def test_pickled_name_registers_the_test_in_a_fresh_process():
+def test_pickled_name_registers_the_test_in_a_fresh_process() -> None:
     code = (
         "import pickle, sys\n"
         "name = pickle.loads(bytes.fromhex(sys.argv[1]))\n"
@@ -223,7 +233,7 @@ def test_pickled_name_registers_the_test_in_a_fresh_process():
     subprocess.run([sys.executable, "-c", code, pickle.dumps(acid).hex()], check=True)
 
 
-def test_pickled_test_gives_the_same_p_values(tmp_path):
+def test_pickled_test_gives_the_same_p_values(tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     test = FisherZThroughACID(table(), cache_path=path)
     expected = test(0, 1, (2,))
@@ -235,12 +245,12 @@ def test_pickled_test_gives_the_same_p_values(tmp_path):
         other.save()  # the file belongs to the one it was copied from
 
 
-def ask(test):
+def ask(test: FisherZThroughACID) -> tuple[int, float]:
     return os.getpid(), test(0, 1, (2, 3))
 
 
 @pytest.mark.parametrize("method", ["spawn", "fork"])
-def test_worker_process(method):
+def test_worker_process(method: str) -> None:
     test = FisherZThroughACID(table())
     with multiprocessing.get_context(method).Pool(1) as pool:
         pid, pvalue = pool.apply(ask, (test,))
@@ -248,7 +258,7 @@ def test_worker_process(method):
     assert pvalue == test(0, 1, (2, 3))
 
 
-def test_threads_compute_each_question_once():
+def test_threads_compute_each_question_once() -> None:
     test = FisherZThroughACID(table(), prefetch=False)
     questions = [(i, j, (k,)) for i in range(3) for j in range(3, 5) for k in range(5, 8)] * 20
     with ThreadPoolExecutor(8) as pool:
@@ -259,11 +269,11 @@ def test_threads_compute_each_question_once():
     assert answers == [plain(*q) for q in questions]
 
 
-def test_threads_with_prefetch_get_the_same_graph():
+def test_threads_with_prefetch_get_the_same_graph() -> None:
     test = FisherZThroughACID(table())
     barrier = threading.Barrier(4)
 
-    def search(order):
+    def search(order: int) -> dict[tuple[int, int], float]:
         barrier.wait()
         rng = np.random.default_rng(order)
         pairs = [(i, j) for i in range(8) for j in range(i)]

@@ -1,6 +1,7 @@
 """The adapter with a real network behind it: tiny and untrained, as only the wiring is tested."""
 
 import multiprocessing
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,36 +14,36 @@ from acid_causal import ACID, acid, tester
 from acid_causal.checkpoint import TrainedModel
 from acid_causal.errors import CacheError, InputError, OptionError
 from acid_causal.model import ACIDModel, ModelConfig
-from acid_causal.null import NullDistribution, _design
+from acid_causal.null import NullDistribution
+from acid_causal.null_regression import NullRegression, _design
 from acid_causal.recipe import Recipe
 
 QUIET = {"show_progress": False}
 
 
-def table(seed=0, d=8):
+def table(seed: int = 0, d: int = 8) -> np.ndarray:
     return linear_data(random_dag(d, 3.0, seed), 200, seed)
 
 
-def search(data, name, path):
+def search(data: np.ndarray, name: str, path: Path) -> np.ndarray:
     return pc(data, 0.5, name, model=path, **QUIET).G.graph
 
 
-def ask(test):
+def ask(test: ACID) -> float:
     return test(0, 1, (2, 3))
 
 
-def flat_null(location, scale):
+def flat_null(location: float, scale: float) -> NullDistribution:
     """The same normal distribution, pooled and whatever the question, up to any n and |S|."""
-    conditional = np.zeros((3, _design(np.zeros((1, 5))).shape[1]))
-    conditional[:2, 0] = location, np.log(scale)
+    coefficients = np.zeros((3, _design(np.zeros((1, 5))).shape[1]))
+    coefficients[:2, 0] = location, np.log(scale)
     unmended = np.zeros((2, 1))
-    return NullDistribution(
-        (location, scale, 0.0), conditional, unmended, low=np.full(5, -9.0), high=np.full(5, 9.0)
-    )
+    conditional = NullRegression(coefficients, unmended, low=np.full(5, -9.0), high=np.full(5, 9.0))
+    return NullDistribution((location, scale, 0.0), conditional)
 
 
 @pytest.fixture(scope="module")
-def model():
+def model() -> TrainedModel:
     """A tiny random network, with a null that spreads its p-values over [0, 1]."""
     config = ModelConfig(e=8, layers=1, attention_heads=2, head_count=2, smoother_rank=16)
     with torch.random.fork_rng():
@@ -55,7 +56,7 @@ def model():
     return TrainedModel(network, null, Recipe("tiny", model=config))
 
 
-def test_pc_with_acid(model):
+def test_pc_with_acid(model: TrainedModel) -> None:
     found = pc(table(d=7), 0.5, acid, model=model, prefetch_alpha=0.5, **QUIET)
     plain = pc(table(d=7), 0.5, "acid", model=model, prefetch=False, **QUIET)
     assert type(found.test) is ACID
@@ -67,12 +68,12 @@ def test_pc_with_acid(model):
     assert found.test.n_batches < plain.test.n_batches / 3
 
 
-def test_fci_with_acid(model):
+def test_fci_with_acid(model: TrainedModel) -> None:
     graph, _ = fci(table(d=6), acid, 0.5, model=model, **QUIET)
     assert graph.get_num_nodes() == 6
 
 
-def test_mvpc_with_acid(model):
+def test_mvpc_with_acid(model: TrainedModel) -> None:
     data = table()
     data[::13, 3] = np.nan
     with pytest.raises(InputError, match="missing"):
@@ -82,7 +83,7 @@ def test_mvpc_with_acid(model):
 
 
 @pytest.mark.parametrize("method", ["spawn", "fork"])
-def test_worker_process_with_acid(model, method, tmp_path):
+def test_worker_process_with_acid(model: TrainedModel, method: str, tmp_path: Path) -> None:
     """A pickled test, and pc itself run in a worker with the pickled name."""
     path = tmp_path / "tiny.safetensors"
     model.save(path)
@@ -94,18 +95,18 @@ def test_worker_process_with_acid(model, method, tmp_path):
     np.testing.assert_array_equal(graph, search(table(d=5), acid, path))
 
 
-def test_cache_of_other_data_or_options_is_refused(model, tmp_path):
+def test_cache_of_other_data_or_options_is_refused(model: TrainedModel, tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     test = ACID(table(), path, model=model, null="pooled")
     test(0, 1)
     test.save()
     del test
     assert ACID(table(), path, model=model, null="pooled").pvalue_cache
-    for data, options in [(table(1), {"null": "pooled"}), (table(), {"null": "conditional"})]:
+    for data, null in [(table(1), "pooled"), (table(), "conditional")]:
         with pytest.raises(CacheError, match="belongs to other"):
-            ACID(data, path, model=model, **options)
+            ACID(data, path, model=model, null=null)
 
 
-def test_misspelt_model():
+def test_misspelt_model() -> None:
     with pytest.raises(OptionError, match="no-such-model"):
         pc(table(), 0.05, acid, model="no-such-model", **QUIET)

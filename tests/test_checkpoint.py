@@ -2,25 +2,26 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
 
-from acid_causal.checkpoint import load_model, read_tensors, save_tensors
+from acid_causal.checkpoint import TrainedModel, load_model, read_tensors, save_tensors
 from acid_causal.errors import ModelError, OptionError
 from acid_causal.reference import Reference
 
 
 @pytest.fixture
-def saved(tiny_model, tmp_path):
+def saved(tiny_model: TrainedModel, tmp_path: Path) -> Path:
     path = tmp_path / "tiny.safetensors"
     tiny_model.save(path)
     return path
 
 
-def test_round_trip(tiny_model, saved):
+def test_round_trip(tiny_model: TrainedModel, saved: Path) -> None:
     again = load_model(saved)
     assert again.sha256 == tiny_model.sha256
     assert again.recipe == tiny_model.recipe
@@ -29,7 +30,7 @@ def test_round_trip(tiny_model, saved):
         assert torch.equal(tensor, again.network.state_dict()[name])
 
 
-def test_sha256_knows_weights_and_null(tiny_model, saved):
+def test_sha256_knows_weights_and_null(tiny_model: TrainedModel, saved: Path) -> None:
     tensors, header = read_tensors(saved)
     key = next(iter(tensors))
     tensors[key] = tensors[key] + 1e-3
@@ -41,7 +42,7 @@ def test_sha256_knows_weights_and_null(tiny_model, saved):
     assert load_model(saved).sha256 != tiny_model.sha256
 
 
-def test_the_reference_is_kept(tiny_model, saved):
+def test_the_reference_is_kept(tiny_model: TrainedModel, saved: Path) -> None:
     """A file of before there was one loads, and is the same model as ever."""
     assert load_model(saved).null.reference is None
     rng = np.random.default_rng(0)
@@ -49,6 +50,8 @@ def test_the_reference_is_kept(tiny_model, saved):
     null = replace(tiny_model.null, reference=Reference.fit(*of_targets))
     replace(tiny_model, null=null).save(saved)
     again = load_model(saved).null
+    assert again.reference is not None
+    assert null.reference is not None
     assert again.reference.to_dict() == null.reference.to_dict()
     assert replace(again, reference=None).to_dict() == tiny_model.null.to_dict()
     tensors, header = read_tensors(saved)
@@ -58,7 +61,7 @@ def test_the_reference_is_kept(tiny_model, saved):
         load_model(saved)
 
 
-def test_missing(tmp_path):
+def test_missing(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="no weights file"):
         load_model(tmp_path / "none.safetensors")
     with pytest.raises(OptionError, match="unknown model"):
@@ -66,13 +69,13 @@ def test_missing(tmp_path):
 
 
 @pytest.mark.parametrize("cut", [0, 7, 100, 5000, -1])
-def test_cut_short(saved, cut):
+def test_cut_short(saved: Path, cut: int) -> None:
     saved.write_bytes(saved.read_bytes()[:cut])
     with pytest.raises(ModelError, match="damaged"):
         load_model(saved)
 
 
-def test_of_another_format(saved, tmp_path):
+def test_of_another_format(saved: Path, tmp_path: Path) -> None:
     save_file({"a": torch.ones(2)}, tmp_path / "other.safetensors")
     with pytest.raises(ModelError, match="not a weights file"):
         load_model(tmp_path / "other.safetensors")
@@ -81,14 +84,14 @@ def test_of_another_format(saved, tmp_path):
         load_model(saved)
 
 
-def test_of_another_version(saved):
+def test_of_another_version(saved: Path) -> None:
     tensors, header = read_tensors(saved)
     save_file(tensors, saved, metadata={"acid": json.dumps({**header, "version": 99})})
     with pytest.raises(ModelError, match="version 99"):
         load_model(saved)
 
 
-def test_with_nan(saved):
+def test_with_nan(saved: Path) -> None:
     tensors, header = read_tensors(saved)
     key = next(iter(tensors))
     tensors[key] = tensors[key] * float("nan")
@@ -98,15 +101,16 @@ def test_with_nan(saved):
 
 
 @pytest.mark.parametrize("part", ["recipe", "null"])
-def test_with_a_broken_header(saved, part):
+def test_with_a_broken_header(saved: Path, part: str) -> None:
     tensors, header = read_tensors(saved)
+    broken: object
     for broken in ({}, [], "x", None):
         save_tensors(saved, tensors, {**header, part: broken})
         with pytest.raises(ModelError, match="does not hold a model"):
             load_model(saved)
 
 
-def test_with_weights_that_do_not_fit(saved):
+def test_with_weights_that_do_not_fit(saved: Path) -> None:
     tensors, header = read_tensors(saved)
     tensors.pop(next(iter(tensors)))
     save_tensors(saved, tensors, header)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from commands import RunCommand
 
 from acid_causal.checkpoint import available_models, load_model
 from acid_causal.tester import Tester
@@ -19,14 +20,14 @@ MISSING = os.strerror(errno.ENOENT)
 
 
 @pytest.fixture
-def frame(table) -> pd.DataFrame:
+def frame(table: np.ndarray) -> pd.DataFrame:
     frame = pd.DataFrame(table, columns=["a", "b", "c", "income, net", "e", "f"])
     frame["kind"] = "text"
     return frame
 
 
 @pytest.fixture
-def csv(tmp_path, frame) -> Path:
+def csv(tmp_path: Path, frame: pd.DataFrame) -> Path:
     path = tmp_path / "data.csv"
     frame.to_csv(path, index=False)
     return path
@@ -38,13 +39,13 @@ def csv(tmp_path, frame) -> Path:
 @pytest.mark.parametrize(
     "command", [[], ["discover"], ["test"], ["finetune"], ["train"], ["calibrate"], ["models"]]
 )
-def test_help(run_command, command):
+def test_help(run_command: RunCommand, command: list[str]) -> None:
     done = run_command(*command, "--help")
     assert done.code == 0
     assert "Usage: acid-causal" in done.out
 
 
-def test_the_module_runs():
+def test_the_module_runs() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "acid_causal", "--help"], capture_output=True, text=True, check=True
     )
@@ -52,7 +53,7 @@ def test_the_module_runs():
         assert f" {command} " in done.stdout
 
 
-def test_help_teaches(run_command):
+def test_help_teaches(run_command: RunCommand) -> None:
     text = run_command("discover", "--help").out
     for line in (
         "acid-causal discover data.csv --bootstrap 100 --n-jobs -1",
@@ -62,7 +63,7 @@ def test_help_teaches(run_command):
         assert line in text
 
 
-def test_the_module_runs_for_torchrun():
+def test_the_module_runs_for_torchrun() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "acid_causal.cli", "models", "--help"],
         capture_output=True, text=True, check=True,
@@ -70,12 +71,12 @@ def test_the_module_runs_for_torchrun():
     assert "acid-causal models" in done.stdout
 
 
-def test_the_command_line_itself_is_cheap_to_import():
+def test_the_command_line_itself_is_cheap_to_import() -> None:
     code = "import sys, acid_causal.cli; assert not {'torch', 'pandas'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_models(run_command):
+def test_models(run_command: RunCommand) -> None:
     done = run_command("models", "--json")
     assert [row["name"] for row in json.loads(done.out)] == list(available_models())
     assert len(run_command("models").out.splitlines()) == len(available_models())
@@ -96,7 +97,16 @@ def test_models(run_command):
         ("a", "c", "f,income, net,b", ["f", "income, net", "b"]),
     ],
 )
-def test_answers_as_the_library_does(run_command, weights, csv, frame, x, y, given, cond):
+def test_answers_as_the_library_does(
+    run_command: RunCommand,
+    weights: Path,
+    csv: Path,
+    frame: pd.DataFrame,
+    x: str,
+    y: str,
+    given: str | None,
+    cond: list[str],
+) -> None:
     options = [] if given is None else ["--given", given]
     done = run_command("test", csv, x, y, *options, "--model", weights, "--json", "--alpha", "0.2")
     assert (done.code, done.err) == (0, "")
@@ -111,7 +121,7 @@ def test_answers_as_the_library_does(run_command, weights, csv, frame, x, y, giv
     assert (row["n"], row["alpha"], row["model"], row["null"]) == (120, 0.2, "tiny", "conditional")
 
 
-def test_prints_a_verdict(run_command, weights, csv):
+def test_prints_a_verdict(run_command: RunCommand, weights: Path, csv: Path) -> None:
     rejected = run_command(
         "test", csv, "a", "c", "--given", "b,f", "--model", weights, "--alpha", "1"
     )
@@ -124,13 +134,17 @@ def test_prints_a_verdict(run_command, weights, csv):
     assert kept.out.startswith("independence of a and c is not rejected at alpha = 0\n")
 
 
-def test_the_null_can_be_chosen(run_command, weights, csv, frame):
+def test_the_null_can_be_chosen(
+    run_command: RunCommand, weights: Path, csv: Path, frame: pd.DataFrame
+) -> None:
     done = run_command("test", csv, "a", "c", "--model", weights, "--null", "pooled", "--json")
     expected = Tester(frame[["a", "c"]], model=weights, null="pooled").test(0, 1)
     assert json.loads(done.out)["pvalue"] == pytest.approx(expected.pvalue, abs=1e-5)
 
 
-def test_missing_values(run_command, weights, csv, frame):
+def test_missing_values(
+    run_command: RunCommand, weights: Path, csv: Path, frame: pd.DataFrame
+) -> None:
     frame.loc[[3, 5], "a"] = np.nan
     frame.loc[7, "f"] = np.nan
     frame.to_csv(csv, index=False)
@@ -143,7 +157,9 @@ def test_missing_values(run_command, weights, csv, frame):
     assert json.loads(done.out)["n"] == 120
 
 
-def test_a_constant_column(run_command, weights, csv, frame):
+def test_a_constant_column(
+    run_command: RunCommand, weights: Path, csv: Path, frame: pd.DataFrame
+) -> None:
     frame.assign(a=1.0).to_csv(csv, index=False)
     done = run_command("test", csv, "a", "c", "--model", weights, "--json")
     row = json.loads(done.out)
@@ -170,7 +186,9 @@ def test_a_constant_column(run_command, weights, csv, frame):
         (["a"], "Missing argument"),
     ],
 )
-def test_mistakes_end_with_a_message(run_command, weights, csv, arguments, message):
+def test_mistakes_end_with_a_message(
+    run_command: RunCommand, weights: Path, csv: Path, arguments: list[str], message: str
+) -> None:
     done = run_command(
         "test", csv, *(["--model", weights] if "--model" not in arguments else []), *arguments
     )
@@ -178,7 +196,7 @@ def test_mistakes_end_with_a_message(run_command, weights, csv, arguments, messa
     assert message in " ".join(done.err.replace("│", " ").split())
 
 
-def test_a_file_that_cannot_be_read(run_command, tmp_path):
+def test_a_file_that_cannot_be_read(run_command: RunCommand, tmp_path: Path) -> None:
     done = run_command("test", tmp_path / "none.csv", "a", "b")
     assert done.code == 2
     assert done.err == f"error: cannot read the table {str(tmp_path / 'none.csv')!r}: {MISSING}\n"
@@ -187,7 +205,7 @@ def test_a_file_that_cannot_be_read(run_command, tmp_path):
 # ---- calibrate -----------------------------------------------------------------------
 
 
-def test_calibrate(run_command, weights, tmp_path):
+def test_calibrate(run_command: RunCommand, weights: Path, tmp_path: Path) -> None:
     out = tmp_path / "again.safetensors"
     threads = torch.get_num_threads()
     done = run_command(
@@ -204,7 +222,7 @@ def test_calibrate(run_command, weights, tmp_path):
 
 
 @pytest.mark.slow
-def test_calibrate_for_machines(run_command, weights, tmp_path):
+def test_calibrate_for_machines(run_command: RunCommand, weights: Path, tmp_path: Path) -> None:
     out = tmp_path / "again.safetensors"
     done = run_command("calibrate", weights, out, "--questions", "1000", "--device", "cpu",
                        "--json")  # fmt: skip
@@ -213,7 +231,7 @@ def test_calibrate_for_machines(run_command, weights, tmp_path):
     }  # fmt: skip
 
 
-def test_calibrate_refuses(run_command, weights, tmp_path):
+def test_calibrate_refuses(run_command: RunCommand, weights: Path, tmp_path: Path) -> None:
     done = run_command("calibrate", weights, tmp_path / "o", "--device", "cuda:99")
     assert done.code == 2
     assert "cuda:99" in done.err

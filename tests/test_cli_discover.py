@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from commands import RunCommand
 
+from acid_causal.checkpoint import TrainedModel
 from acid_causal.discovery import discover
 
 FILES = {
@@ -20,23 +22,25 @@ FILES = {
 
 
 @pytest.fixture
-def frame(table) -> pd.DataFrame:
+def frame(table: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame(table[:, :5], columns=["a", "b", "c", "income, net", "e"])
 
 
 @pytest.fixture
-def csv(tmp_path, frame) -> Path:
+def csv(tmp_path: Path, frame: pd.DataFrame) -> Path:
     path = tmp_path / "my data.csv"
     frame.to_csv(path, index=False)
     return path
 
 
 @pytest.fixture(autouse=True)
-def _elsewhere(tmp_path, monkeypatch):
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_files_and_text(run_command, weights, csv, frame, tiny_model):
+def test_files_and_text(
+    run_command: RunCommand, weights: Path, csv: Path, frame: pd.DataFrame, tiny_model: TrainedModel
+) -> None:
     done = run_command("discover", csv, "--model", weights, "--alpha", "0.2")
     assert (done.code, done.err) == (0, "")
     folder = Path("my data-graph")
@@ -59,7 +63,9 @@ def test_files_and_text(run_command, weights, csv, frame, tiny_model):
     assert made["command"].replace("'", "&#39;") in (folder / "report.html").read_text("utf-8")
 
 
-def test_json_and_options(run_command, weights, csv, tmp_path):
+def test_json_and_options(
+    run_command: RunCommand, weights: Path, csv: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "deep" / "out"
     done = run_command(
         "discover", csv, "--model", weights, "--out", out, "--json", "--columns", "a,b",
@@ -84,7 +90,9 @@ def test_json_and_options(run_command, weights, csv, tmp_path):
     assert "warning: FCI reads a forbidden edge" in done.err
 
 
-def test_a_file_of_knowledge(run_command, weights, csv, tmp_path):
+def test_a_file_of_knowledge(
+    run_command: RunCommand, weights: Path, csv: Path, tmp_path: Path
+) -> None:
     known = tmp_path / "known.toml"
     known.write_text('require = [["a", "b"]]\ntiers = [["a"], ["b"]]\n')
     command = ["discover", csv, "--model", weights, "--json", "--knowledge", known]
@@ -100,7 +108,9 @@ def test_a_file_of_knowledge(run_command, weights, csv, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["data.tsv", "data.parquet", "data.xlsx"])
-def test_other_kinds_of_files(run_command, weights, csv, frame, name):
+def test_other_kinds_of_files(
+    run_command: RunCommand, weights: Path, csv: Path, frame: pd.DataFrame, name: str
+) -> None:
     if name.endswith("tsv"):
         frame.to_csv(name, sep="\t", index=False)
     else:
@@ -112,7 +122,9 @@ def test_other_kinds_of_files(run_command, weights, csv, frame, name):
     assert Path("data-graph/report.html").is_file()
 
 
-def test_warnings_are_lines(run_command, weights, csv, frame):
+def test_warnings_are_lines(
+    run_command: RunCommand, weights: Path, csv: Path, frame: pd.DataFrame
+) -> None:
     frame.assign(id=np.arange(120), sex=np.arange(120) % 2).to_csv(csv, index=False)
     done = run_command("discover", csv, "--model", weights)
     assert done.code == 0
@@ -148,14 +160,18 @@ def test_warnings_are_lines(run_command, weights, csv, frame):
         (["--max-size", "-1"], "--max-size"),
     ],
 )
-def test_mistakes_end_with_a_message(run_command, weights, csv, options, message):
+def test_mistakes_end_with_a_message(
+    run_command: RunCommand, weights: Path, csv: Path, options: list[str], message: str
+) -> None:
     model = [] if "--model" in options else ["--model", weights]
     done = run_command("discover", csv, *model, *options)
     assert (done.code, done.out) == (2, "")
     assert message in " ".join(done.err.replace("│", " ").split())
 
 
-def test_tables_with_mistakes(run_command, weights, csv, frame):
+def test_tables_with_mistakes(
+    run_command: RunCommand, weights: Path, csv: Path, frame: pd.DataFrame
+) -> None:
     frame.assign(kind="text").to_csv(csv, index=False)
     done = run_command("discover", csv, "--model", weights)
     assert done.code == 2
@@ -171,14 +187,16 @@ def test_tables_with_mistakes(run_command, weights, csv, frame):
     assert done.err.startswith("warning: missing values in b (1)")
 
 
-def test_folders_that_cannot_be_written(run_command, weights, csv, tmp_path):
+def test_folders_that_cannot_be_written(
+    run_command: RunCommand, weights: Path, csv: Path, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("")
     done = run_command("discover", csv, "--model", weights, "--out", tmp_path / "file" / "below")
     assert done.code == 1
     assert done.err.startswith("error: ")
 
 
-def test_hostile_names(run_command, weights, frame):
+def test_hostile_names(run_command: RunCommand, weights: Path, frame: pd.DataFrame) -> None:
     frame.columns = ["<script>alert(1)</script>", "=1+1", "--out", "{{a}}", "é\n\x1b[31m"]
     frame["\x1b]0;title"] = 1.0
     frame.to_csv("hostile.csv", index=False)
@@ -193,7 +211,7 @@ def test_hostile_names(run_command, weights, frame):
 
 
 @pytest.mark.slow
-def test_ctrl_c_leaves_no_traceback(csv, tmp_path):
+def test_ctrl_c_leaves_no_traceback(csv: Path, tmp_path: Path) -> None:
     # The signal comes with the first question of the search.
     code = (
         "import os, signal\n"

@@ -1,16 +1,18 @@
 """`acid-causal finetune`: a weights file for a table, and how it fails."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from commands import RunCommand
 
-from acid_causal.checkpoint import load_model
+from acid_causal.checkpoint import TrainedModel, load_model
 
 
 @pytest.fixture
-def csv(tmp_path, table, tiny_model):
+def csv(tmp_path: Path, table: np.ndarray, tiny_model: TrainedModel) -> Path:
     tiny_model.save(tmp_path / "tiny.safetensors")
     path = tmp_path / "data.csv"
     frame = pd.DataFrame(table, columns=list("abcdef"))
@@ -19,14 +21,14 @@ def csv(tmp_path, table, tiny_model):
 
 
 @pytest.fixture
-def command(csv, tmp_path, monkeypatch):
+def command(csv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str | Path]:
     monkeypatch.chdir(tmp_path)
     return ["finetune", csv, "--model", "tiny.safetensors", "--steps", "2", "--device", "cpu",
             "--null-questions", "1000"]  # fmt: skip
 
 
 @pytest.mark.slow
-def test_finetune(run_command, command):
+def test_finetune(run_command: RunCommand, command: list[str | Path]) -> None:
     done = run_command(*command, "--drop", "kind", "--seed", "3")
     assert done.code == 0
     assert done.out == "wrote data-acid.safetensors; use it with --model data-acid.safetensors\n"
@@ -49,13 +51,15 @@ def test_finetune(run_command, command):
         (["--drop", "kind", "--model", "acid-bse"], "Did you mean 'acid-base'"),
     ],
 )
-def test_mistakes_end_with_a_message(run_command, command, options, message):
+def test_mistakes_end_with_a_message(
+    run_command: RunCommand, command: list[str | Path], options: list[str], message: str
+) -> None:
     done = run_command(*command, *options)
     assert (done.code, done.out) == (2, "")
     assert message in done.err
 
 
-def test_missing_values(run_command, command, csv):
+def test_missing_values(run_command: RunCommand, command: list[str | Path], csv: Path) -> None:
     frame = pd.read_csv(csv).drop(columns="kind")
     frame.loc[0, "a"] = np.nan
     frame.to_csv(csv, index=False)

@@ -24,11 +24,11 @@ COLUMNS = ["a", "b", "income, net", "x,y", "income"]
         ([" "], []),
     ],
 )
-def test_splitting(texts, names):
+def test_splitting(texts: list[str], names: list[str]) -> None:
     assert split_names(texts, COLUMNS) == names
 
 
-def test_unknown_names():
+def test_unknown_names() -> None:
     assert known_names(["b,a"], COLUMNS) == ["b", "a"]
     with pytest.raises(OptionError, match=r"unknown column 'incme'\. Did you mean 'income'"):
         known_names(["a,incme"], COLUMNS)
@@ -43,7 +43,7 @@ def frame() -> pd.DataFrame:
     })  # fmt: skip
 
 
-def test_choosing(frame):
+def test_choosing(frame: pd.DataFrame) -> None:
     assert list(choose_columns(frame, ["yes,n"], [])) == ["yes", "n"]
     assert list(choose_columns(frame, [], ["kind,day", "z,gap"])) == ["n", "x", "yes"]
     assert list(choose_columns(frame, ["n,x"], ["n"])) == ["x"]
@@ -51,7 +51,7 @@ def test_choosing(frame):
         choose_columns(frame, ["n"], ["n"])
 
 
-def test_columns_that_are_not_numbers(frame):
+def test_columns_that_are_not_numbers(frame: pd.DataFrame) -> None:
     with pytest.raises(InputTypeError) as caught:
         choose_columns(frame, [], [])
     message = str(caught.value)
@@ -63,11 +63,11 @@ def test_columns_that_are_not_numbers(frame):
         choose_columns(pd.DataFrame({"a kind": ["x"], "b": ["y"]}), [], [])
 
 
-def test_decimal_commas():
+def test_decimal_commas() -> None:
     with pytest.raises(InputTypeError, match="--decimal ,"):
         choose_columns(pd.DataFrame({"a": ["1,5", "2"], "b": ["-0,25", "1"]}), [], [])
 
 
-def test_many_columns_that_are_not_numbers():
+def test_many_columns_that_are_not_numbers() -> None:
     with pytest.raises(InputTypeError, match=r"'c9' \('x'\) and 2 more\."):
         choose_columns(pd.DataFrame({f"c{k}": ["x"] for k in range(12)}), [], [])

@@ -9,9 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
+from commands import RunCommand
 
 from acid_causal.checkpoint import load_model
-from acid_causal.synthetic import Stream
+from acid_causal.synthetic import Batch, Stream
 
 RECIPE = """name = "tiny"
 [model]
@@ -31,13 +32,13 @@ checkpoint_every = 2
 
 
 @pytest.fixture
-def recipe(tmp_path) -> Path:
+def recipe(tmp_path: Path) -> Path:
     path = tmp_path / "recipe.toml"
     path.write_text(RECIPE.format(steps=6))
     return path
 
 
-def test_train(run_command, recipe, tmp_path):
+def test_train(run_command: RunCommand, recipe: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     train = ["train", recipe, "--out", run, "--device", "cpu", "--null-questions", "1000"]
     done = run_command(*train, "--threads", "1")
@@ -53,10 +54,17 @@ def test_train(run_command, recipe, tmp_path):
 
 
 @pytest.mark.parametrize(("number", "checkpoint"), [(1, False), (3, True)])
-def test_ctrl_c_says_how_to_go_on(run_command, recipe, tmp_path, monkeypatch, number, checkpoint):
+def test_ctrl_c_says_how_to_go_on(
+    run_command: RunCommand,
+    recipe: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    number: int,
+    checkpoint: bool,
+) -> None:
     draw = Stream.__getitem__
 
-    def interrupting(self: Stream, k: int):
+    def interrupting(self: Stream, k: int) -> Batch:
         if k == number:
             raise KeyboardInterrupt
         return draw(self, k)
@@ -80,7 +88,7 @@ def test_ctrl_c_says_how_to_go_on(run_command, recipe, tmp_path, monkeypatch, nu
     assert load_model(run / "tiny.safetensors").history["steps"] == 6
 
 
-def test_ctrl_c_in_a_terminal(recipe, tmp_path):
+def test_ctrl_c_in_a_terminal(recipe: Path, tmp_path: Path) -> None:
     recipe.write_text(RECIPE.format(steps=1_000_000))
     process = subprocess.Popen(
         [sys.executable, "-m", "acid_causal", "train", recipe, "--out", tmp_path / "run",
@@ -114,7 +122,9 @@ def test_ctrl_c_in_a_terminal(recipe, tmp_path):
         ("name = 'a'\n[training]\nprecision = 'bfloat16'\n", "bfloat16"),
     ],
 )
-def test_recipes_with_mistakes(run_command, recipe, tmp_path, text, message):
+def test_recipes_with_mistakes(
+    run_command: RunCommand, recipe: Path, tmp_path: Path, text: str, message: str
+) -> None:
     recipe.write_text(text)
     done = run_command("train", recipe, "--out", tmp_path / "run", "--device", "cpu")
     assert done.code == 2

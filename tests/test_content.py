@@ -12,7 +12,7 @@ def table(seed: int, n: int = 40, d: int = 5, levels: int | None = None) -> np.n
     return np.stack([ranks(column.astype(float)) for column in x.T], axis=1)
 
 
-def test_ranks_are_whole_and_ties_share_them():
+def test_ranks_are_whole_and_ties_share_them() -> None:
     assert ranks(np.array([0.5, -3.0, 0.5, 9.0])).tolist() == [4, 1, 4, 7]
     x = np.random.default_rng(0).normal(size=100)
     np.testing.assert_array_equal(ranks(x), ranks(np.exp(5 * x)))
@@ -20,7 +20,7 @@ def test_ranks_are_whole_and_ties_share_them():
 
 
 @pytest.mark.parametrize("levels", [None, 3])
-def test_content_moves_along_with_the_data(levels):
+def test_content_moves_along_with_the_data(levels: int | None) -> None:
     r = table(1, levels=levels)
     rng = np.random.default_rng(2)
     expected = read_content(r[:, :1], r[:, 1:2], r[:, 2:])
@@ -37,7 +37,7 @@ def test_content_moves_along_with_the_data(levels):
     np.testing.assert_array_equal(other_way.keys, expected.keys)
 
 
-def test_either_variable_may_be_the_one_that_moves():
+def test_either_variable_may_be_the_one_that_moves() -> None:
     swapped = [
         read_content(r[:, :1], r[:, 1:2], r[:, 2:]).swapped
         for r in (table(seed) for seed in range(40))
@@ -45,7 +45,7 @@ def test_either_variable_may_be_the_one_that_moves():
     assert 8 <= sum(swapped) <= 32  # beyond it by chance once in 10,000
 
 
-def test_rows_have_equal_keys_where_they_are_equal():
+def test_rows_have_equal_keys_where_they_are_equal() -> None:
     r = table(3, n=200, d=4, levels=3)
     content = read_content(r[:, :1], r[:, 1:2], r[:, 2:])
     _, of_rows = np.unique(r, axis=0, return_inverse=True)
@@ -54,7 +54,7 @@ def test_rows_have_equal_keys_where_they_are_equal():
     assert len(np.unique(np.stack([of_rows.ravel(), of_keys]), axis=1).T) == of_rows.max() + 1
 
 
-def test_rows_differ_though_columns_look_alike():
+def test_rows_differ_though_columns_look_alike() -> None:
     """Every pair of values as often as its mirror image: no hash tells X from Y."""
     pairs = np.array([[1, 2], [2, 1], [1, 3], [3, 1], [2, 3], [3, 2], [1, 1]], dtype=np.int64)
     content = read_content(pairs[:, :1], pairs[:, 1:], pairs[:, :0])
@@ -63,7 +63,7 @@ def test_rows_differ_though_columns_look_alike():
     assert len(np.unique(z.keys)) == 7
 
 
-def test_components_and_empty_sets():
+def test_components_and_empty_sets() -> None:
     r = table(4)
     none = read_content(r[:, :1], r[:, 1:2], r[:, :0])
     assert none.z.shape == (40, 0)
@@ -74,7 +74,7 @@ def test_components_and_empty_sets():
     assert wide.swapped == again.swapped
 
 
-def test_mixing_is_a_bijection_that_looks_random():
+def test_mixing_is_a_bijection_that_looks_random() -> None:
     keys = np.arange(10_000, dtype=np.uint64)
     mixed = mix(keys)
     assert len(np.unique(mixed)) == 10_000
@@ -83,7 +83,7 @@ def test_mixing_is_a_bijection_that_looks_random():
     assert not (mix(keys, 1) == mixed).any()
 
 
-def test_distinct_rows():
+def test_distinct_rows() -> None:
     x = np.random.default_rng(5).normal(size=(50, 3))
     every = np.arange(50)
     np.testing.assert_array_equal(distinct_rows(x), every)

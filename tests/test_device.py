@@ -1,5 +1,8 @@
 """Devices as users name them."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 import torch
 
@@ -8,7 +11,7 @@ from acid_causal.errors import OptionError
 
 
 @pytest.fixture
-def gpus(monkeypatch):
+def gpus(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Makes torch report a number of GPUs."""
 
     def report(count: int) -> None:
@@ -31,13 +34,15 @@ def gpus(monkeypatch):
         (2, torch.device("cuda", 0), "cuda:0"),
     ],
 )
-def test_devices(gpus, count, name, expected):
+def test_devices(
+    gpus: Callable[[int], None], count: int, name: str | torch.device, expected: str
+) -> None:
     gpus(count)
     assert resolve_device(name) == torch.device(expected)
 
 
 @pytest.mark.parametrize("name", [None, 5, 0, True, b"cpu", ["cpu"]])
-def test_what_is_no_name(gpus, name):
+def test_what_is_no_name(gpus: Callable[[int], None], name: Any) -> None:
     gpus(8)
     with pytest.raises(
         OptionError, match=r"must be a name or a torch\.device, not .*'auto', 'cpu'"
@@ -46,34 +51,34 @@ def test_what_is_no_name(gpus, name):
 
 
 @pytest.mark.parametrize("name", ["", "gpu", "CPU", "cuda:", "cuda:-1", "cuda:x", "cudaa"])
-def test_names_of_no_device(gpus, name):
+def test_names_of_no_device(gpus: Callable[[int], None], name: str) -> None:
     gpus(8)
     with pytest.raises(OptionError, match=f"no such device: '{name}'; use 'auto'"):
         resolve_device(name)
 
 
 @pytest.mark.parametrize("name", ["mps", "meta", "xla", "xpu:0", torch.device("meta")])
-def test_devices_of_other_types(gpus, name):
+def test_devices_of_other_types(gpus: Callable[[int], None], name: str | torch.device) -> None:
     gpus(8)
     with pytest.raises(OptionError, match=f"'{name}' is not supported; use 'auto'"):
         resolve_device(name)
 
 
 @pytest.mark.parametrize("name", ["cuda", "cuda:0", torch.device("cuda")])
-def test_no_gpu(gpus, name):
+def test_no_gpu(gpus: Callable[[int], None], name: str | torch.device) -> None:
     gpus(0)
     with pytest.raises(OptionError, match=f"device='{name}'.*finds no GPU.*'auto'"):
         resolve_device(name)
 
 
 @pytest.mark.parametrize("name", ["cuda:2", "cuda:7", torch.device("cuda:7")])
-def test_too_few_gpus(gpus, name):
+def test_too_few_gpus(gpus: Callable[[int], None], name: str | torch.device) -> None:
     gpus(2)
     with pytest.raises(OptionError, match=f"device='{name}'.*there are 2 GPUs"):
         resolve_device(name)
 
 
-def test_one_device_may_have_two_names():
+def test_one_device_may_have_two_names() -> None:
     assert same_device(torch.device("cuda"), torch.device("cuda:0"))
     assert not same_device(torch.device("cuda:1"), torch.device("cuda:0"))
     assert not same_device(torch.device("cpu"), torch.device("cuda"))

@@ -2,34 +2,36 @@
 
 import types
 import warnings
+from typing import Any
 
 import pytest
 
 from acid_causal.errors import AcidWarning, OptionError, require, unknown, warn
 
 
-def test_unknown_names_the_closest():
+def test_unknown_names_the_closest() -> None:
     assert str(unknown("fruit", "aple", ["kiwi", "apple"])) == (
         "unknown fruit 'aple'. Did you mean 'apple'?"
     )
 
 
-def test_unknown_lists_all_if_none_is_close():
+def test_unknown_lists_all_if_none_is_close() -> None:
     assert str(unknown("fruit", 3, ["pear", "apple"])) == "unknown fruit 3. Known: apple, pear."
     many = str(unknown("column", "?", [f"X{k:04}" for k in range(1000)]))
     assert many.endswith("X0019 and 980 more.")
 
 
-def test_unknown_without_any_to_choose_from():
+def test_unknown_without_any_to_choose_from() -> None:
     message = str(unknown("model", "acid", []))
     assert message == "unknown model 'acid'. There is none to choose from."
 
 
-def test_unknown_takes_names_that_are_no_text():
-    assert "Known: 17, 20." in str(unknown("number", "x", [20, 17]))
+def test_unknown_takes_names_that_are_no_text() -> None:
+    numbers: Any = [20, 17]
+    assert "Known: 17, 20." in str(unknown("number", "x", numbers))
 
 
-def test_require():
+def test_require() -> None:
     require(True, "steps", 3, "at least 1")
     with pytest.raises(OptionError, match=r"^steps must be at least 1, not 0$"):
         require(False, "steps", 0, "at least 1")
@@ -52,7 +54,7 @@ def caught(call: types.FunctionType) -> tuple[warnings.WarningMessage, int]:
 
 
 @pytest.mark.parametrize("depth", [0, 1, 4])
-def test_warnings_point_at_the_line_outside_the_package(depth):
+def test_warnings_point_at_the_line_outside_the_package(depth: int) -> None:
     call = lambda: warn("careful")  # noqa: E731
     # A function of the package itself, then others that call it.
     call = types.FunctionType(call.__code__, {"warn": warn, "__name__": "acid_causal.deep"})
@@ -64,13 +66,13 @@ def test_warnings_point_at_the_line_outside_the_package(depth):
     assert (warning.filename, warning.lineno) == (__file__, line)
 
 
-def test_a_neighbour_with_a_similar_name_is_outside():
+def test_a_neighbour_with_a_similar_name_is_outside() -> None:
     call = module("acid_causal_extra", inner=lambda: warn("careful")).outer
     warning, _ = caught(call)
     assert warning.filename == __file__  # the lambda's own line: this module is the first outside
 
 
-def test_each_caller_is_warned_once():
+def test_each_caller_is_warned_once() -> None:
     """With Python's default filter a warning is shown once for each line that it points at."""
     ours = types.FunctionType(
         (lambda: warn("careful")).__code__, {"warn": warn, "__name__": "acid_causal.deep"}
@@ -83,7 +85,7 @@ def test_each_caller_is_warned_once():
     assert len(record) == 2
 
 
-def test_other_categories_and_no_frame_outside(monkeypatch):
+def test_other_categories_and_no_frame_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.warns(DeprecationWarning, match="old"):
         warn("old", DeprecationWarning)
     monkeypatch.setattr("acid_causal.errors._is_ours", lambda module: True)

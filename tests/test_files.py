@@ -3,6 +3,7 @@
 import os
 import stat
 import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from acid_causal.files import write_atomically
 
 
 @pytest.fixture(params=[0o022, 0o077, 0o002])
-def umask(request):
+def umask(request: pytest.FixtureRequest) -> Iterator[int]:
     before = os.umask(request.param)
     yield request.param
     os.umask(before)
@@ -27,7 +28,7 @@ def write_tensors(part: Path) -> None:
     save_file({"a": torch.zeros(2)}, part)
 
 
-def test_writes_text_and_makes_the_folder(tmp_path):
+def test_writes_text_and_makes_the_folder(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b" / "c.txt"
     write_atomically(path, "größer\n")
     assert path.read_text(encoding="utf-8") == "größer\n"
@@ -37,7 +38,9 @@ def test_writes_text_and_makes_the_folder(tmp_path):
 
 
 @pytest.mark.parametrize("content", ["text", write_tensors, lambda part: part.write_bytes(b"b")])
-def test_the_mode_follows_the_umask(tmp_path, umask, content):
+def test_the_mode_follows_the_umask(
+    tmp_path: Path, umask: int, content: str | Callable[[Path], None]
+) -> None:
     path = tmp_path / "file"
     write_atomically(path, content)
     assert mode(path) == 0o666 & ~umask
@@ -45,7 +48,7 @@ def test_the_mode_follows_the_umask(tmp_path, umask, content):
     assert mode(path) == 0o666 & ~umask
 
 
-def test_the_umask_is_never_touched(tmp_path, monkeypatch):
+def test_the_umask_is_never_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It belongs to the process: another thread's files would be anyone's to write."""
     monkeypatch.setattr(os, "umask", lambda _: pytest.fail("the umask was changed"))
     write_atomically(tmp_path / "file", "text")
@@ -53,7 +56,9 @@ def test_the_umask_is_never_touched(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
-def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, error):
+def test_a_failure_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, error: BaseException
+) -> None:
     path = tmp_path / "file"
     write_atomically(path, "old")
 
@@ -67,28 +72,30 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, error):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_folder_that_cannot_be(tmp_path):
+def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("old")
     with pytest.raises(OSError, match="file"):
         write_atomically(tmp_path / "file" / "below", "new")
     assert (tmp_path / "file").read_text() == "old"
 
 
-def test_a_folder_in_the_place_of_the_file(tmp_path):
+def test_a_folder_in_the_place_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "place").mkdir()
     with pytest.raises(OSError, match="directory"):
         write_atomically(tmp_path / "place", "new")
     assert [p.name for p in tmp_path.iterdir()] == ["place"]
 
 
-def test_readers_and_writers_at_once(tmp_path):
+def test_readers_and_writers_at_once(tmp_path: Path) -> None:
     path = tmp_path / "file"
     texts = [str(k) * 50_000 for k in range(4)]
     write_atomically(path, texts[0])
-    writers = [
-        threading.Thread(target=lambda t=text: [write_atomically(path, t) for _ in range(5)])
-        for text in texts
-    ]
+
+    def write(text: str) -> None:
+        for _ in range(5):
+            write_atomically(path, text)
+
+    writers = [threading.Thread(target=write, args=(text,)) for text in texts]
     for writer in writers:
         writer.start()
     seen = set()

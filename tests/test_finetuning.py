@@ -2,7 +2,10 @@
 
 import copy
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +20,7 @@ from acid_causal.finetuning import train_on
 from acid_causal.recipe import TrainingConfig
 from acid_causal.scoring import score_pairs, transform_batch
 from acid_causal.semisynthetic import TableStream
-from acid_causal.synthetic import Stream
+from acid_causal.synthetic import Batch, Stream
 from acid_causal.synthetic.draws import seeded
 
 
@@ -33,9 +36,11 @@ def old_null(parent: TrainedModel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("acid_causal.finetuning.fit_null", lambda *_, **__: parent.null)
 
 
-def tuned(data: object, parent: TrainedModel, **options: object) -> TrainedModel:
-    options = {"steps": 4, "null_questions": 1000, "device": "cpu", "progress": False} | options
-    return finetune(data, model=parent, **options)
+def tuned(data: object, parent: TrainedModel, **options: Any) -> TrainedModel:
+    usual: dict[str, Any] = {
+        "steps": 4, "null_questions": 1000, "device": "cpu", "progress": False,
+    }  # fmt: skip
+    return finetune(data, model=parent, **(usual | options))
 
 
 def same_weights(one: TrainedModel, other: TrainedModel) -> bool:
@@ -43,7 +48,9 @@ def same_weights(one: TrainedModel, other: TrainedModel) -> bool:
     return all(torch.equal(v, theirs[k]) for k, v in one.network.state_dict().items())
 
 
-def test_a_copy_is_tuned_and_says_so(parent, table, tmp_path):
+def test_a_copy_is_tuned_and_says_so(
+    parent: TrainedModel, table: np.ndarray, tmp_path: Path
+) -> None:
     weights, before, data = parent.sha256, table.copy(), pd.DataFrame(table)
     model = tuned(data, parent, seed=3)
     np.testing.assert_array_equal(data.to_numpy(), before)
@@ -65,7 +72,7 @@ def test_a_copy_is_tuned_and_says_so(parent, table, tmp_path):
 
 
 @pytest.mark.usefixtures("old_null")
-def test_tuning_a_tuned_model_keeps_its_past(parent, table):
+def test_tuning_a_tuned_model_keeps_its_past(parent: TrainedModel, table: np.ndarray) -> None:
     once = tuned(table, parent, name="mine")
     twice = tuned(table[:, :4] + 1.0, once, name="ours")
     first, second = twice.history["finetuned"]
@@ -77,7 +84,9 @@ def test_tuning_a_tuned_model_keeps_its_past(parent, table):
 
 
 @pytest.mark.usefixtures("old_null")
-def test_it_depends_on_the_seed_and_on_nothing_else(parent, table):
+def test_it_depends_on_the_seed_and_on_nothing_else(
+    parent: TrainedModel, table: np.ndarray
+) -> None:
     torch.manual_seed(1)
     one = tuned(table, parent)
     state = torch.get_rng_state()
@@ -92,11 +101,20 @@ def test_it_depends_on_the_seed_and_on_nothing_else(parent, table):
 
 
 @pytest.mark.usefixtures("old_null")
-def test_half_of_the_steps_are_about_the_table(parent, table, monkeypatch):
-    drawn = []
+def test_half_of_the_steps_are_about_the_table(
+    parent: TrainedModel, table: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[type] = []
     for source in (TableStream, Stream):
 
-        def draw(self, generator, *, original=source.draw, kind=source, **size):
+        def draw(
+            self: TableStream | Stream,
+            generator: torch.Generator,
+            *,
+            original: Callable[..., Batch] = source.draw,
+            kind: type = source,
+            **size: Any,
+        ) -> Batch:
             drawn.append(kind)
             return original(self, generator, **size)
 
@@ -106,7 +124,7 @@ def test_half_of_the_steps_are_about_the_table(parent, table, monkeypatch):
 
 
 @pytest.mark.usefixtures("old_null")
-def test_units_and_columns_of_no_matter(parent, table):
+def test_units_and_columns_of_no_matter(parent: TrainedModel, table: np.ndarray) -> None:
     scaled = np.exp(table) * 1e-9
     with pytest.warns(AcidWarning, match="constant columns .*left out: X7"):
         wide = tuned(np.column_stack([scaled, np.ones(120)]), parent)
@@ -125,7 +143,9 @@ def test_units_and_columns_of_no_matter(parent, table):
     ],
 )
 @pytest.mark.usefixtures("old_null")
-def test_tables_unlike_any_other(parent, table, columns):
+def test_tables_unlike_any_other(
+    parent: TrainedModel, table: np.ndarray, columns: Callable[[np.ndarray], np.ndarray]
+) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = tuned(columns(table), parent)
@@ -133,7 +153,7 @@ def test_tables_unlike_any_other(parent, table, columns):
 
 
 @pytest.mark.usefixtures("old_null")
-def test_rows_that_lack_a_value(parent, table):
+def test_rows_that_lack_a_value(parent: TrainedModel, table: np.ndarray) -> None:
     lacking = table.copy()
     lacking[:15, 2] = np.nan
     with pytest.raises(InputError, match=r"missing values \(NaN\) in 'X3': 15"):
@@ -158,7 +178,9 @@ def test_rows_that_lack_a_value(parent, table):
     ],
 )
 @pytest.mark.usefixtures("old_null")
-def test_tables_that_cannot_be_used(parent, data, error, message):
+def test_tables_that_cannot_be_used(
+    parent: TrainedModel, data: np.ndarray, error: type[Exception], message: str
+) -> None:
     with pytest.raises(error, match=message):
         tuned(data, parent)
 
@@ -175,17 +197,19 @@ def test_tables_that_cannot_be_used(parent, data, error, message):
         ("device", "tpu", "device"),
     ],
 )
-def test_options_that_have_no_such_value(parent, table, option, value, message):
+def test_options_that_have_no_such_value(
+    parent: TrainedModel, table: np.ndarray, option: str, value: float | str, message: str
+) -> None:
     with pytest.raises(OptionError, match=message):
         tuned(table, parent, **{option: value})
 
 
-def test_unknown_model(table):
+def test_unknown_model(table: np.ndarray) -> None:
     with pytest.raises(OptionError, match=r"unknown model 'acid-bass'.*acid-base"):
         finetune(table, model="acid-bass")
 
 
-def test_it_learns_what_a_table_is_like(parent):
+def test_it_learns_what_a_table_is_like(parent: TrainedModel) -> None:
     """From random weights, a few dozen steps on a table tell its dependent pairs from others."""
     rng = np.random.default_rng(0)
     z = rng.normal(size=(400, 3))

@@ -23,7 +23,7 @@ def with_gaps(v: np.ndarray, rng: np.random.Generator, value: float) -> np.ndarr
 
 
 # From the columns so far, noise of the right length and a source of randomness to a column.
-COLUMNS: dict[str, Callable[[list, np.ndarray, np.random.Generator], np.ndarray]] = {
+COLUMNS: dict[str, Callable[[list[np.ndarray], np.ndarray, np.random.Generator], np.ndarray]] = {
     "normal": lambda columns, e, rng: e,
     "dependent": lambda columns, e, rng: np.tanh(columns[0]) + 0.1 * e if columns else e,
     "constant": lambda columns, e, rng: np.full(len(e), 3.7),
@@ -74,7 +74,8 @@ INDICES: dict[str, Callable[[list[int]], Any]] = {
 
 
 def table(draw: Draw) -> Any:
-    n, d = draw(st.integers(0, 40)), draw(st.integers(0, 6))
+    n: int = draw(st.integers(0, 40))
+    d: int = draw(st.integers(0, 6))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     columns: list[np.ndarray] = []
     for kind in draw(st.lists(st.sampled_from(sorted(COLUMNS)), min_size=d, max_size=d)):

@@ -3,12 +3,14 @@
 import csv
 import io
 import json
+from pathlib import Path
 
 import networkx as nx
 import pydot
 import pytest
 from graph_cases import HOSTILE, made_discovery
 
+from acid_causal.discovery import Discovery
 from acid_causal.graph_files import (
     edges_table,
     sepsets_table,
@@ -23,11 +25,11 @@ EDGES = [(0, 1, "-->"), (1, 2, "o->"), (2, 3, "<->"), (3, 4, "o-o"), (5, 4, "---
 
 
 @pytest.fixture(params=[False, True], ids=["plain", "sampled"])
-def found(request):
+def found(request: pytest.FixtureRequest) -> Discovery:
     return made_discovery(HOSTILE, EDGES, method="fci", sampled=request.param)
 
 
-def test_json(found):
+def test_json(found: Discovery) -> None:
     content = json.loads(json.dumps(to_dict(found)))
     assert content["nodes"] == list(HOSTILE)
     told = [(edge["a"], edge["mark"], edge["b"]) for edge in content["edges"]]
@@ -43,7 +45,7 @@ def test_json(found):
     assert content["provenance"]["model"]["name"] == "tiny"
 
 
-def test_networkx_and_graphml(found, tmp_path):
+def test_networkx_and_graphml(found: Discovery, tmp_path: Path) -> None:
     graph = to_networkx(found)
     assert list(graph) == list(HOSTILE)
     arc = graph.edges[HOSTILE[1], HOSTILE[2]]
@@ -61,10 +63,12 @@ def test_networkx_and_graphml(found, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of pydot
-def test_dot():
+def test_dot() -> None:
     # pydot, which reads it here, does not know every name that Graphviz knows.
     names = ['say "hi"', "back\\slash\\", "a -> b; c", "[x=y] {z}", "<b>", "名前"]
-    (graph,) = pydot.graph_from_dot_data(to_dot(made_discovery(names, EDGES, method="fci")))
+    graphs = pydot.graph_from_dot_data(to_dot(made_discovery(names, EDGES, method="fci")))
+    assert graphs is not None
+    (graph,) = graphs
     quoted = {'"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"' for name in names}
     assert {node.get_name() for node in graph.get_nodes()} - {"node"} == quoted
     heads = [(e.get_attributes()["arrowtail"], e.get_attributes()["arrowhead"])
@@ -73,7 +77,7 @@ def test_dot():
                      ("odot", "odot"), ("none", "none")]  # fmt: skip
 
 
-def test_tables(found):
+def test_tables(found: Discovery) -> None:
     rows = list(csv.DictReader(io.StringIO(edges_table(found))))
     assert [(row["a"], row["mark"], row["b"]) for row in rows] == [
         (edge.a, edge.mark, edge.b) for edge in found.edges
@@ -90,7 +94,7 @@ def test_tables(found):
     ]  # fmt: skip
 
 
-def test_files(found, tmp_path):
+def test_files(found: Discovery, tmp_path: Path) -> None:
     files = write_graph_files(found, tmp_path / "out")
     assert sorted(file.name for file in files) == [
         "edges.csv", "graph.dot", "graph.graphml", "graph.json", "sepsets.csv",

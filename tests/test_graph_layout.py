@@ -23,7 +23,7 @@ def check(layout: Layout) -> None:
 
 @settings(deadline=None, max_examples=25)
 @given(st.integers(2, 14), st.floats(0, 1), st.integers(0, 1000))
-def test_boxes_do_not_overlap(d, density, seed):
+def test_boxes_do_not_overlap(d: int, density: float, seed: int) -> None:
     graph = nx.gnp_random_graph(d, density, seed=seed)
     names = [f"variable {k}" * (1 + k % 3) for k in range(d)]
     layout = lay_out(names, list(graph.edges))
@@ -33,12 +33,12 @@ def test_boxes_do_not_overlap(d, density, seed):
 
 
 @pytest.mark.slow
-def test_large_graphs():
+def test_large_graphs() -> None:
     graph = nx.gnm_random_graph(200, 320, seed=1)
     check(lay_out([f"column {k}" for k in range(200)], list(graph.edges)))
 
 
-def test_hostile_names():
+def test_hostile_names() -> None:
     layout = lay_out(HOSTILE, [(k, k + 1) for k in range(len(HOSTILE) - 1)])
     check(layout)
     assert all("\n".join(label.split("\n")) and "\x01" not in label for label in layout.labels)
@@ -47,7 +47,7 @@ def test_hostile_names():
     assert longest[-1] == "…"
 
 
-def test_wrapping():
+def test_wrapping() -> None:
     layout = lay_out(["alcalinity_of_ash_in_wine", "x" * 40, "名前" * 4], [])
     assert layout.labels[0] == "alcalinity_of_\nash_in_wine"
     assert layout.labels[1] == f"{'x' * 18}\n{'x' * 18}\nxxxx"
@@ -55,7 +55,7 @@ def test_wrapping():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_edges_lead_from_box_to_box(seed):
+def test_edges_lead_from_box_to_box(seed: int) -> None:
     graph = nx.gnp_random_graph(8, 0.4, seed=seed)
     layout = lay_out([f"variable {k}" for k in range(8)], list(graph.edges))
     for a, b in graph.edges:
@@ -65,7 +65,7 @@ def test_edges_lead_from_box_to_box(seed):
             assert 0 < outside.max() < 5.0, (a, b)
 
 
-def test_an_edge_bends_around_a_box():
+def test_an_edge_bends_around_a_box() -> None:
     centres = np.array([[0.0, 0.0], [100.0, 0.0], [200.0, 0.0]])
     centres += 50.0
     layout = Layout(("a", "b", "c"), centres, np.full((3, 2), 20.0), 310.0, 100.0)

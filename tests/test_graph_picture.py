@@ -1,6 +1,7 @@
 """Pictures: colours mean what they should, and any name can be drawn."""
 
 from dataclasses import replace
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -28,7 +29,7 @@ def edge(pvalue: float, confidence: float | None = None) -> Edge:
     return Edge("a", "b", "-->", pvalue, (), 1, confidence=confidence)
 
 
-def test_firmness():
+def test_firmness() -> None:
     falling = [firmness(edge(p), 0.05) for p in (0.05, 0.01, 1e-5, 1e-8, 1e-30, 0.0)]
     assert falling[0] == 0.0
     assert falling[3:] == [1.0, 1.0, 1.0]
@@ -42,7 +43,7 @@ def test_firmness():
 
 
 @pytest.mark.parametrize("sampled", [False, True])
-def test_the_parts_of_the_svg(sampled):
+def test_the_parts_of_the_svg(sampled: bool) -> None:
     found = made_discovery([*"abcde", "alone"], CHAIN, method="fci", sampled=sampled)
     root = ElementTree.fromstring(to_svg(found))
     assert root.tag == f"{SVG}svg"
@@ -52,7 +53,9 @@ def test_the_parts_of_the_svg(sampled):
         assert kinds.count("edge hit") == kinds.count("edge line") == 1
         marks = found.edges[number].mark.replace("-", "")
         assert kinds.count("edge mark") == len(marks)
-        (title,) = [part.findtext(f"{SVG}title") for part in parts if "hit" in part.get("class")]
+        (title,) = [
+            part.findtext(f"{SVG}title") for part in parts if "hit" in part.get("class", "")
+        ]
         assert title == describe_edge(found.edges[number], found)
         assert ("samples" in title) is sampled
     for number, name in enumerate(found.columns):
@@ -63,7 +66,7 @@ def test_the_parts_of_the_svg(sampled):
     assert not root.findall(f".//{SVG}style")
 
 
-def test_hostile_names(tmp_path):
+def test_hostile_names(tmp_path: Path) -> None:
     edges = [(k, k + 1, "-->") for k in range(len(HOSTILE) - 1)]
     found = made_discovery(HOSTILE, edges, sampled=True)
     svg = to_svg(found)
@@ -76,7 +79,7 @@ def test_hostile_names(tmp_path):
         assert min(image.size) > 200
 
 
-def test_graphs_without_edges(tmp_path):
+def test_graphs_without_edges(tmp_path: Path) -> None:
     found = made_discovery(["a", "b"], [])
     assert "data-edge" not in to_svg(found)
     write_png(found, tmp_path / "new folder" / "graph.png")

@@ -17,6 +17,7 @@ from graph_cases import make_oracle
 from oracle import linear_data, random_dag
 
 from acid_causal.causal_learn import acid
+from acid_causal.checkpoint import TrainedModel
 from acid_causal.errors import InputError, OptionError
 from acid_causal.graph_search import search_graph
 from acid_causal.inputs import Table, read_table
@@ -30,7 +31,9 @@ def named(data: np.ndarray) -> Table:
 
 
 @pytest.mark.parametrize(("seed", "alpha"), [(0, 0.05), (1, 0.2)])
-def test_graphs_are_those_of_causal_learn(tiny_model, seed, alpha, capsys):
+def test_graphs_are_those_of_causal_learn(
+    tiny_model: TrainedModel, seed: int, alpha: float, capsys: pytest.CaptureFixture[str]
+) -> None:
     data = linear_data(random_dag(5, 2.5, seed), 60, seed)
     options = {"model": tiny_model, "show_progress": False}
     found = search_graph(named(data), alpha=alpha, model=tiny_model)
@@ -42,7 +45,7 @@ def test_graphs_are_those_of_causal_learn(tiny_model, seed, alpha, capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_every_question_is_written_down(tiny_model, table):
+def test_every_question_is_written_down(tiny_model: TrainedModel, table: np.ndarray) -> None:
     found = search_graph(named(table), model=tiny_model, alpha=0.3)
     assert found.asked >= len(found.pvalues) <= found.computed
     answers = Tester(table, model=tiny_model).test_many(list(found.pvalues))
@@ -55,7 +58,7 @@ def test_every_question_is_written_down(tiny_model, table):
         assert ((i, j) in linked) == (worst <= 0.3)
 
 
-def test_a_largest_size(tiny_model, table):
+def test_a_largest_size(tiny_model: TrainedModel, table: np.ndarray) -> None:
     def sizes(**options: Any) -> set[int]:
         found = search_graph(named(table), model=tiny_model, alpha=0.3, **options)
         return {len(cond) for _, _, cond in found.pvalues}
@@ -68,7 +71,7 @@ def test_a_largest_size(tiny_model, table):
 # ---- knowledge ---------------------------------------------------------------------------------
 
 
-def test_keeping_a_pair_apart_makes_no_collider(monkeypatch):
+def test_keeping_a_pair_apart_makes_no_collider(monkeypatch: pytest.MonkeyPatch) -> None:
     # a -> b -> c: a and c are independent given b, which is asked after they were kept apart.
     table = make_oracle(monkeypatch, nx.relabel_nodes(nx.path_graph(3, nx.DiGraph), int))
     known = Knowledge(forbid=(("a", "c"), ("c", "a")))
@@ -76,7 +79,7 @@ def test_keeping_a_pair_apart_makes_no_collider(monkeypatch):
     assert [tuple(link) for link in links(found.endpoints)] == [(0, 1, "---"), (1, 2, "---")]
 
 
-def test_a_pair_that_is_independent_anyway_does_make_one(monkeypatch):
+def test_a_pair_that_is_independent_anyway_does_make_one(monkeypatch: pytest.MonkeyPatch) -> None:
     table = make_oracle(monkeypatch, nx.DiGraph([(0, 1), (2, 1)]))
     known = Knowledge(forbid=(("a", "c"), ("c", "a")))
     found = search_graph(table, knowledge=known)
@@ -84,7 +87,9 @@ def test_a_pair_that_is_independent_anyway_does_make_one(monkeypatch):
 
 
 @pytest.mark.parametrize("method", ["pc", "fci"])
-def test_required_edges_stay_and_point_as_required(monkeypatch, method):
+def test_required_edges_stay_and_point_as_required(
+    monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
     table = make_oracle(monkeypatch, nx.DiGraph([(0, 1), (2, 3)]))
     known = Knowledge(require=(("d", "a"),))
     found = search_graph(table, knowledge=known, method=method)
@@ -93,7 +98,7 @@ def test_required_edges_stay_and_point_as_required(monkeypatch, method):
 
 
 @pytest.mark.parametrize("method", ["pc", "fci"])
-def test_tiers_point(monkeypatch, method):
+def test_tiers_point(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
     table = make_oracle(monkeypatch, nx.path_graph(3, nx.DiGraph))
     assert {mark for *_, mark in links(search_graph(table).endpoints)} == {"---"}
     known = Knowledge(tiers=(("a",), ("b", "c")))
@@ -104,7 +109,9 @@ def test_tiers_point(monkeypatch, method):
 # ---- neighbours --------------------------------------------------------------------------------
 
 
-def test_warnings_are_caught_with_the_names_of_columns(tiny_model, table):
+def test_warnings_are_caught_with_the_names_of_columns(
+    tiny_model: TrainedModel, table: np.ndarray
+) -> None:
     names = tuple("abcdef")
     constant = table.copy()
     constant[:, 3] = 7.0
@@ -114,7 +121,7 @@ def test_warnings_are_caught_with_the_names_of_columns(tiny_model, table):
     assert found.warnings == ("constant columns are independent of everything (p = 1): d",)
 
 
-def test_threads_are_left_as_they_were(tiny_model, table):
+def test_threads_are_left_as_they_were(tiny_model: TrainedModel, table: np.ndarray) -> None:
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
@@ -127,7 +134,7 @@ def test_threads_are_left_as_they_were(tiny_model, table):
         torch.set_num_threads(before)
 
 
-def test_searches_in_threads(tiny_model, table):
+def test_searches_in_threads(tiny_model: TrainedModel, table: np.ndarray) -> None:
     expected = search_graph(named(table), model=tiny_model).endpoints
     showing = warnings.showwarning
     found = {}
@@ -155,12 +162,14 @@ def test_searches_in_threads(tiny_model, table):
         ({"prefetsh": True}, "unknown option"),
     ],
 )
-def test_mistakes(tiny_model, table, options, message):
+def test_mistakes(
+    tiny_model: TrainedModel, table: np.ndarray, options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(OptionError, match=message):
         search_graph(named(table), model=tiny_model, **options)
 
 
-def test_tables_without_a_graph(tiny_model, table):
+def test_tables_without_a_graph(tiny_model: TrainedModel, table: np.ndarray) -> None:
     with pytest.raises(InputError, match="at least two columns"):
         search_graph(read_table(table[:, :1]), model=tiny_model)
     with pytest.raises(InputError, match="two columns are named 'a'"):
@@ -180,7 +189,7 @@ print(graph_search.search_graph(table, method="fci").endpoints.tolist())
 
 
 @pytest.mark.slow
-def test_fci_does_not_depend_on_the_salt_of_hashes():
+def test_fci_does_not_depend_on_the_salt_of_hashes() -> None:
     # With names that are plain strings these two salts give two graphs.
     printed = {
         subprocess.run(

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from acid_causal.checkpoint import TrainedModel
 from acid_causal.encodings import Encodings, Place
-from acid_causal.grids import grids
+from acid_causal.grids import Grid, grids
 from acid_causal.inputs import read_table
 from acid_causal.rows import Rows
 
@@ -15,7 +16,7 @@ COND = (7,)
 
 
 @pytest.fixture
-def places(tiny_model) -> list[Place]:
+def places(tiny_model: TrainedModel) -> list[Place]:
     """Seven targets given one set: five encoded together, two later."""
     table = read_table(np.random.default_rng(3).normal(size=(60, 8)))
     network = tiny_model.network
@@ -26,7 +27,7 @@ def places(tiny_model) -> list[Place]:
     return [found[COND, (k,)] for k in range(7)]
 
 
-def cells(grid) -> set[frozenset[Place]]:
+def cells(grid: Grid) -> set[frozenset[Place]]:
     return {
         frozenset(
             (
@@ -50,8 +51,12 @@ def cells(grid) -> set[frozenset[Place]]:
     ids=["one", "star", "two encodings", "all"],
 )
 def test_every_pair_is_scored_once_and_as_if_alone(
-    tiny_model, places, asked, cells_at_once, monkeypatch
-):
+    tiny_model: TrainedModel,
+    places: list[Place],
+    asked: list[tuple[int, int]],
+    cells_at_once: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("acid_causal.grids._CELLS", cells_at_once)
     pairs = [(places[i], places[j]) for i, j in asked]
     found = list(grids(pairs))
@@ -66,17 +71,17 @@ def test_every_pair_is_scored_once_and_as_if_alone(
                 torch.testing.assert_close(logit, alone, atol=1e-5, rtol=1e-5)
 
 
-def test_a_star_is_one_row_whoever_is_named_first(places):
+def test_a_star_is_one_row_whoever_is_named_first(places: list[Place]) -> None:
     (grid,) = grids([(places[3], places[0]), (places[1], places[3]), (places[3], places[4])])
     assert grid.rows == [3]
     assert grid.columns == slice(0, 5)
 
 
-def test_all_pairs_leave_the_last_target_without_a_row(places):
+def test_all_pairs_leave_the_last_target_without_a_row(places: list[Place]) -> None:
     (grid,) = grids(list(combinations(places[:5], 2)))
     assert grid.rows == [0, 1, 2, 3]
 
 
-def test_an_encoding_found_again_is_the_same(places):
+def test_an_encoding_found_again_is_the_same(places: list[Place]) -> None:
     assert places[0].among is places[4].among
     assert places[5].among is places[6].among is not places[0].among

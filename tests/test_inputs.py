@@ -9,7 +9,7 @@ from acid_causal.errors import InputError, InputTypeError, OptionError
 from acid_causal.inputs import join_tables, normalise_question, read_question, read_table
 
 
-def test_accepts_every_kind_of_real_numbers(table):
+def test_accepts_every_kind_of_real_numbers(table: np.ndarray) -> None:
     expected = read_table(table).values
     whole = np.round(10 * table)
     for same, reference in (
@@ -29,7 +29,7 @@ def test_accepts_every_kind_of_real_numbers(table):
         np.testing.assert_array_equal(read_table(same).values, reference)
 
 
-def test_keeps_names_and_copies(table):
+def test_keeps_names_and_copies(table: np.ndarray) -> None:
     frame = pd.DataFrame(table, columns=list("abcdef"))
     read = read_table(frame)
     assert read.columns == tuple("abcdef")
@@ -65,7 +65,7 @@ def test_keeps_names_and_copies(table):
         "pandas strings",
     ],
 )
-def test_names_the_columns_that_are_not_numbers(table, column):
+def test_names_the_columns_that_are_not_numbers(table: np.ndarray, column: object) -> None:
     frame = pd.DataFrame(table, columns=list("abcdef"))
     frame["group"] = column
     with pytest.raises(InputTypeError, match=r"'group'.*[Ee]ncode"):
@@ -75,7 +75,7 @@ def test_names_the_columns_that_are_not_numbers(table, column):
             read_table(column[:, None])
 
 
-def test_missing_and_infinite_values(table):
+def test_missing_and_infinite_values(table: np.ndarray) -> None:
     holes = table.copy()
     holes[3, 1] = holes[9, 1] = holes[4, 5] = np.nan
     with pytest.raises(InputError, match=r"'X2': 2, 'X6': 1.*missing=\"drop\""):
@@ -96,10 +96,10 @@ def test_missing_and_infinite_values(table):
 
 
 @pytest.mark.parametrize("dtype", [float, np.float32, int, bool])
-def test_masked_values_are_missing(table, dtype):
+def test_masked_values_are_missing(table: np.ndarray, dtype: type) -> None:
     mask = np.zeros(table.shape, dtype=bool)
     mask[[3, 9], 1] = mask[4, 5] = True
-    masked = np.ma.array((10 * table).astype(dtype), mask=mask)
+    masked: np.ma.MaskedArray = np.ma.array((10 * table).astype(dtype), mask=mask)
     if dtype is float:
         masked.data[3, 1] = np.inf  # what lies under a mask is not there
     expected = np.where(mask, np.nan, masked.data.astype(float))
@@ -118,7 +118,7 @@ def test_masked_values_are_missing(table, dtype):
     assert masked.mask.sum() == 3
 
 
-def test_missing_booleans_of_pandas(table):
+def test_missing_booleans_of_pandas(table: np.ndarray) -> None:
     frame = pd.DataFrame(table > 0).astype("boolean")
     frame.iloc[5, 2] = pd.NA
     with pytest.raises(InputError, match="'2': 1"):
@@ -129,13 +129,13 @@ def test_missing_booleans_of_pandas(table):
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3])
-def test_too_few_rows(table, n):
+def test_too_few_rows(table: np.ndarray, n: int) -> None:
     with pytest.raises(InputError, match=f"{n} rows.*at least 4"):
         read_table(table[:n])
 
 
 @pytest.mark.parametrize("shape", [(120,), (3, 4, 5), ()])
-def test_other_shapes(shape):
+def test_other_shapes(shape: tuple[int, ...]) -> None:
     with pytest.raises(InputError, match=r"shape \(n, d\)"):
         read_table(np.zeros(shape))
 
@@ -143,7 +143,7 @@ def test_other_shapes(shape):
 RAGGED = [[1.0, 2.0], [3.0]] * 60
 
 
-def test_lists_with_rows_of_several_lengths(table):
+def test_lists_with_rows_of_several_lengths(table: np.ndarray) -> None:
     with pytest.raises(InputError, match=r"data cannot be read as an array.*same length"):
         read_table(RAGGED)
     column = table[:, 0]
@@ -154,14 +154,14 @@ def test_lists_with_rows_of_several_lengths(table):
 
 
 @pytest.mark.parametrize("thing", [None, 5, {"a": [1, 2]}, object()])
-def test_what_is_no_array(table, thing):
+def test_what_is_no_array(table: np.ndarray, thing: object) -> None:
     with pytest.raises(InputError, match=rf"data must have shape \(n, d\).*{type(thing).__name__}"):
         read_table(thing)
     with pytest.raises(InputError, match=r"y must have shape \(n, d\)"):
         join_tables(table[:, 0], thing, None, missing="raise")
 
 
-def test_what_numpy_cannot_read():
+def test_what_numpy_cannot_read() -> None:
     with pytest.raises(InputTypeError, match=r"data is a Tensor that numpy cannot read.*detach"):
         read_table(torch.zeros(10, 2, requires_grad=True))
 
@@ -174,25 +174,25 @@ def test_what_numpy_cannot_read():
         pd.Series([], dtype=float), torch.zeros(120, 0),
     ],
 )  # fmt: skip
-def test_empty_conditioning_sets(table, z):
+def test_empty_conditioning_sets(table: np.ndarray, z: object) -> None:
     read, groups = join_tables(table[:, 0], table[:, [1, 2]], z, missing="raise")
     assert groups == ((0,), (1, 2), ())
     np.testing.assert_array_equal(read.values, table[:, :3])
 
 
-def test_a_variable_as_a_series(table):
+def test_a_variable_as_a_series(table: np.ndarray) -> None:
     frame = pd.DataFrame(table, columns=list("abcdef"))
     read, groups = join_tables(frame["a"], frame["b"], frame[["c", "d"]], missing="raise")
     assert read.columns == ("x[a]", "y[b]", "z[c]", "z[d]")
     assert groups == ((0,), (1,), (2, 3))
 
 
-def test_a_conditioning_set_without_rows_is_not_empty(table):
+def test_a_conditioning_set_without_rows_is_not_empty(table: np.ndarray) -> None:
     with pytest.raises(InputError, match="z has 0 rows"):
         join_tables(table[:, 0], table[:, 1], np.zeros((0, 3)), missing="raise")
 
 
-def test_no_columns():
+def test_no_columns() -> None:
     with pytest.raises(InputError, match="0 columns"):
         read_table(np.zeros((10, 0)))
 
@@ -200,7 +200,7 @@ def test_no_columns():
 @pytest.mark.parametrize(
     "cond", [(4, 2, 2), {2, 4}, np.array([4, 2]), [np.int64(2), np.int32(4)], iter([2, 4])]
 )
-def test_questions_have_one_form(cond):
+def test_questions_have_one_form(cond: object) -> None:
     assert normalise_question(np.int64(5), 1, cond, 6) == (1, 5, (2, 4))
 
 
@@ -213,7 +213,7 @@ def test_questions_have_one_form(cond):
         (0, 1, (-1,), "out of range"),
     ],
 )
-def test_questions_that_are_none(i, j, cond, message):
+def test_questions_that_are_none(i: int, j: int, cond: tuple[int, ...], message: str) -> None:
     with pytest.raises(InputError, match=message):
         normalise_question(i, j, cond, 6)
 
@@ -225,33 +225,33 @@ def test_questions_that_are_none(i, j, cond, message):
         (0, np.array(2)), (0, torch.tensor(2)), (0, np.array([[2, 3]])), (0, [2.0]), (0, [None]),
     ],
 )  # fmt: skip
-def test_indices_of_other_types(i, cond):
+def test_indices_of_other_types(i: object, cond: object) -> None:
     with pytest.raises(InputTypeError, match=r"integer|sequence"):
         normalise_question(i, 1, cond, 6)
 
 
-def test_no_conditioning_set():
+def test_no_conditioning_set() -> None:
     assert normalise_question(1, 0, None, 6) == (0, 1, ())
 
 
-def test_reads_a_question():
+def test_reads_a_question() -> None:
     assert read_question((5, 1, [4, 2, 2]), 6) == (1, 5, (2, 4))
     assert read_question([1, 0, None], 6) == (0, 1, ())
 
 
 @pytest.mark.parametrize("question", [(), (0,), (0, 1), (0, 1, (), 2), "01", np.arange(2)])
-def test_questions_that_are_no_triples(question):
+def test_questions_that_are_no_triples(question: object) -> None:
     with pytest.raises(InputError, match=r"must be a triple \(i, j, conditioning set\), not"):
         read_question(question, 6)
 
 
 @pytest.mark.parametrize("question", [None, 3, np.array(3)])
-def test_questions_that_are_no_sequences(question):
+def test_questions_that_are_no_sequences(question: object) -> None:
     with pytest.raises(InputTypeError, match="must be a triple"):
         read_question(question, 6)
 
 
-def test_the_parts_of_a_question_are_checked():
+def test_the_parts_of_a_question_are_checked() -> None:
     with pytest.raises(InputError, match="against itself"):
         read_question((1, 1, ()), 6)
     with pytest.raises(InputTypeError, match="integer"):

@@ -2,6 +2,7 @@
 
 import json
 from itertools import permutations
+from pathlib import Path
 
 import pytest
 from causallearn.graph.GraphNode import GraphNode
@@ -22,7 +23,7 @@ tiers = [["age", "sex"], ["smoking"], ["cancer"]]
 COLUMNS = ["age", "cancer", "sex", "smoking", "tar"]
 
 
-def test_files(tmp_path):
+def test_files(tmp_path: Path) -> None:
     (tmp_path / "known.toml").write_text(TOML)
     (tmp_path / "known.JSON").write_text(json.dumps(KNOWN.to_dict()))
     assert Knowledge.read(tmp_path / "known.toml") == KNOWN
@@ -45,7 +46,7 @@ def test_files(tmp_path):
         ("a.json", "[]", "must be a table"),
     ],
 )
-def test_files_with_mistakes(tmp_path, name, text, message):
+def test_files_with_mistakes(tmp_path: Path, name: str, text: str, message: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises((InputError, OptionError), match=message):
         Knowledge.read(tmp_path / name)
@@ -64,18 +65,25 @@ def test_files_with_mistakes(tmp_path, name, text, message):
         ({"tiers": (("a",), ("b", "a"))}, "'a' is in more than one place"),
     ],
 )
-def test_contradictions(parts, message):
+def test_contradictions(
+    parts: dict[str, tuple[tuple[str, str]]]
+    | dict[str, tuple[tuple[str, str]] | tuple[tuple[str], tuple[str]]]
+    | dict[str, tuple[tuple[str, str], tuple[str, str], tuple[str, str]]]
+    | dict[str, tuple[tuple[str, str], tuple[str, str]]]
+    | dict[str, tuple[tuple[str], tuple[str, str]]],
+    message: str,
+) -> None:
     with pytest.raises(InputError, match=message):
         Knowledge(**parts)
 
 
-def test_names_are_checked():
+def test_names_are_checked() -> None:
     KNOWN.check(COLUMNS)
     with pytest.raises(OptionError, match=r"'smoking'.*Did you mean 'smokes'"):
         KNOWN.check(["age", "sex", "cancer", "tar", "smokes"])
 
 
-def test_joining():
+def test_joining() -> None:
     more = Knowledge(forbid=(("a", "b"),))
     assert (KNOWN | more).forbid == (("cancer", "smoking"), ("a", "b"))
     with pytest.raises(InputError, match="only one"):
@@ -84,7 +92,7 @@ def test_joining():
         _ = more | Knowledge(require=(("a", "b"),))
 
 
-def test_what_it_says():
+def test_what_it_says() -> None:
     assert KNOWN.forbids("cancer", "age")
     assert not KNOWN.forbids("age", "cancer")
     assert KNOWN.forbids("tar", "smoking")  # as the other direction is required
@@ -95,8 +103,9 @@ def test_what_it_says():
     assert Knowledge(forbid=(("b", "c"),), tiers=(("b",), ("c",))).keeps_apart("c", "b")
 
 
-def test_causal_learn_is_told_the_same():
+def test_causal_learn_is_told_the_same() -> None:
     told = KNOWN.to_causal_learn(COLUMNS)
+    assert told is not None
     nodes = {name: GraphNode(name) for name in COLUMNS}
     for a, b in permutations(COLUMNS, 2):
         required = told.is_required(nodes[a], nodes[b])

@@ -5,7 +5,7 @@ import pytest
 from acid_causal.labels import arrow, given_text, printable, printable_names, pvalue_text
 
 
-def test_printable():
+def test_printable() -> None:
     assert printable("two\nlines \t of \x00 text") == "two lines of text"
     assert printable("名前 ö") == "名前 ö"
     assert printable(" ") == "(no name)"
@@ -17,11 +17,11 @@ def test_printable():
     [(1.0, "1.000"), (0.05, "0.050"), (0.001, "0.001"), (4.2e-4, "4e-4"), (3e-12, "3e-12"),
      (0.0, "< 1e-300")],
 )  # fmt: skip
-def test_pvalues(pvalue, text):
+def test_pvalues(pvalue: float, text: str) -> None:
     assert pvalue_text(pvalue) == text
 
 
-def test_given_and_arrows():
+def test_given_and_arrows() -> None:
     assert given_text(()) == "nothing"
     assert given_text(("a", "b\n")) == "a, b"
     assert (arrow("-->"), arrow("<-o")) == ("→", "←o")

@@ -1,10 +1,12 @@
 """Bars by level: each level is foreseen exactly."""
 
 from collections import Counter
+from typing import Any
 
 import pytest
 from graph_cases import make_oracle
 from oracle import random_dag
+from tqdm import tqdm
 
 from acid_causal import graph_search, level_progress
 from acid_causal.graph_search import search_graph
@@ -14,12 +16,12 @@ from acid_causal.level_progress import LevelProgress
 
 
 @pytest.fixture
-def followed(monkeypatch) -> list[LevelProgress]:
+def followed(monkeypatch: pytest.MonkeyPatch) -> list[LevelProgress]:
     """Collects what follows each search."""
-    made = []
+    made: list[LevelProgress] = []
 
     class Following(LevelProgress):
-        def __init__(self, *args, **options):
+        def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, **options)
             made.append(self)
 
@@ -32,7 +34,9 @@ def followed(monkeypatch) -> list[LevelProgress]:
     "known",
     [Knowledge(), Knowledge(forbid=(("a", "b"), ("b", "a")), require=(("c", "h"),))],
 )
-def test_levels_are_foreseen(monkeypatch, followed, seed, known):
+def test_levels_are_foreseen(
+    monkeypatch: pytest.MonkeyPatch, followed: list[LevelProgress], seed: int, known: Knowledge
+) -> None:
     table = make_oracle(monkeypatch, random_dag(8, 3.0, seed))
     found = search_graph(table, knowledge=known, progress=True)
     sizes = Counter(len(cond) for _, _, cond in found.pvalues)
@@ -40,7 +44,7 @@ def test_levels_are_foreseen(monkeypatch, followed, seed, known):
     assert len(sizes) > 2
 
 
-def test_later_phases_have_a_bar_without_a_total():
+def test_later_phases_have_a_bar_without_a_total() -> None:
     progress = LevelProgress(tuple("abc"), 0.05, show=False)
     answers: dict[Question, float] = {}
     for question, pvalue in [
@@ -58,14 +62,18 @@ def test_later_phases_have_a_bar_without_a_total():
     assert (progress.totals, progress.counts) == ([3, 2, 0], [3, 3, 2])
 
 
-def test_bars_on_a_terminal_only(monkeypatch, followed, capsys):
+def test_bars_on_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch,
+    followed: list[LevelProgress],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     table = make_oracle(monkeypatch, random_dag(5, 2.0, 0))
     search_graph(table, progress=True)
     assert capsys.readouterr().err == ""
     shown = []
 
-    class Bar(level_progress.tqdm):  # type: ignore[misc]
-        def __init__(self, *args, **options):
+    class Bar(tqdm):  # type: ignore[misc]
+        def __init__(self, *args: Any, **options: Any) -> None:
             shown.append((options["desc"], options["total"]))
             super().__init__(*args, **{**options, "disable": False})
 

@@ -3,7 +3,9 @@
 import copy
 import pickle
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +28,7 @@ def numbers_of(model: TrainedModel, x: np.ndarray) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def model(tiny_model) -> TrainedModel:
+def model(tiny_model: TrainedModel) -> TrainedModel:
     """The tiny model with a reference: normal columns of 60 rows, given nothing."""
     rng = np.random.default_rng(0)
     numbers = numbers_of(tiny_model, rng.normal(size=(60, 300)))
@@ -49,19 +51,22 @@ def trained_on_levels(model: TrainedModel) -> TrainedModel:
     return replace(model, recipe=replace(model.recipe, stream=stream))
 
 
-def kinds(x: np.ndarray, model: TrainedModel, cond=(2,), **options) -> tuple[str, ...]:
+def kinds(
+    x: np.ndarray, model: TrainedModel, cond: Sequence[int] = (2,), **options: Any
+) -> tuple[str, ...]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AcidWarning)
         return Tester(x, model=model, **options).test(0, 1, cond).unlike_training
 
 
-def test_nothing_to_say_of_data_like_training(model, plain):
+def test_nothing_to_say_of_data_like_training(model: TrainedModel, plain: np.ndarray) -> None:
     result = Tester(plain, model=model).test(0, 1)
     assert result.unlike_training == ()
+    assert result.distance is not None
     assert 0 < result.distance < 1
 
 
-def test_sizes(tiny_model, plain):
+def test_sizes(tiny_model: TrainedModel, plain: np.ndarray) -> None:
     assert kinds(plain[:19], tiny_model) == ("few samples",)
     assert kinds(plain[:20], tiny_model) == ()
     rng = np.random.default_rng(2)
@@ -75,7 +80,7 @@ def test_sizes(tiny_model, plain):
 
 
 @pytest.mark.parametrize("column", [0, 1, 2])
-def test_ties(tiny_model, plain, column):
+def test_ties(tiny_model: TrainedModel, plain: np.ndarray, column: int) -> None:
     plain[:, column] = np.floor(plain[:, column])
     assert kinds(plain, tiny_model) == ("ties",)
     assert kinds(plain, tiny_model, (3,)) == (("ties",) if column < 2 else ())
@@ -83,7 +88,7 @@ def test_ties(tiny_model, plain, column):
 
 
 @pytest.mark.parametrize(("levels", "told"), [(2, False), (6, False), (8, True), (15, True)])
-def test_codes_of_many_categories(tiny_model, levels, told):
+def test_codes_of_many_categories(tiny_model: TrainedModel, levels: int, told: bool) -> None:
     """Where training had levels, only those of Z can be too many; X and Y may have any number."""
     x = np.random.default_rng(9).normal(size=(120, 4))
     x[:, 2] = np.arange(120) % levels
@@ -93,11 +98,11 @@ def test_codes_of_many_categories(tiny_model, levels, told):
     assert kinds(x, tiny_model) == ("ties",)
 
 
-def test_rounded_numbers_are_no_ties(tiny_model, plain):
+def test_rounded_numbers_are_no_ties(tiny_model: TrainedModel, plain: np.ndarray) -> None:
     assert kinds(np.round(plain, 1), tiny_model) == ()
 
 
-def test_repeated_rows(tiny_model):
+def test_repeated_rows(tiny_model: TrainedModel) -> None:
     rng = np.random.default_rng(3)
     x = rng.normal(size=(100, 4))
     assert kinds(x[rng.integers(0, 100, 100)], tiny_model) == ("repeated rows",)
@@ -110,7 +115,7 @@ def test_repeated_rows(tiny_model):
     assert kinds(half, tiny_model) == ()
 
 
-def test_repeated_rows_are_used_once(tiny_model):
+def test_repeated_rows_are_used_once(tiny_model: TrainedModel) -> None:
     rng = np.random.default_rng(8)
     x = rng.normal(size=(100, 3))
     with warnings.catch_warnings():
@@ -121,7 +126,7 @@ def test_repeated_rows_are_used_once(tiny_model):
     assert twice.pvalue == pytest.approx(once.pvalue, abs=1e-4)
 
 
-def test_rows_repeat_by_chance_in_a_table_of_few_values(tiny_model):
+def test_rows_repeat_by_chance_in_a_table_of_few_values(tiny_model: TrainedModel) -> None:
     rng = np.random.default_rng(4)
     levels = rng.integers(0, 3, size=(120, 3)).astype(float)
     assert kinds(levels, tiny_model) == ("ties",)
@@ -129,7 +134,7 @@ def test_rows_repeat_by_chance_in_a_table_of_few_values(tiny_model):
     assert kinds(years, tiny_model) == ("ties",)
 
 
-def test_serial_rows(tiny_model):
+def test_serial_rows(tiny_model: TrainedModel) -> None:
     rng = np.random.default_rng(5)
     walks = np.cumsum(rng.normal(size=(150, 3)), axis=0)
     assert kinds(walks, tiny_model) == ("serial rows",)
@@ -138,25 +143,28 @@ def test_serial_rows(tiny_model):
     assert kinds(walks, tiny_model) == ()
 
 
-def test_unfamiliar_data(model, plain):
+def test_unfamiliar_data(model: TrainedModel, plain: np.ndarray) -> None:
     plain[:, 0] = np.where(plain[:, 0] > 1.2, 1.0, 0.0)
     tester = Tester(plain, model=model)
     with pytest.warns(AcidWarning) as warned:
         result = tester.test(0, 1)
-    assert tester.test(1, 2).distance < 1 < result.distance
+    usual = tester.test(1, 2)
+    assert usual.distance is not None
+    assert result.distance is not None
+    assert usual.distance < 1 < result.distance
     assert result.unlike_training == ("ties", "unfamiliar data")
     assert sum("hardly any question" in str(w.message) for w in warned) == 1
     assert "(X1, X2 | )" in str(warned[-1].message)
 
 
-def test_a_rare_unfamiliar_question_is_chance(model):
+def test_a_rare_unfamiliar_question_is_chance(model: TrainedModel) -> None:
     """It is marked, but among many that are fine there is no warning."""
     x = np.random.default_rng(6).normal(size=(60, 30))
     model = trained_on_levels(model)
     x[:, 0] = np.where(x[:, 0] > 1.2, 1.0, 0.0)
     asked = [(i, j, ()) for i in range(1, 20) for j in range(1, i)]
-    results = Tester(x, model=model).test_many(asked)
-    fine = [q for q, result in zip(asked, results, strict=True) if result.distance < 1][:100]
+    distances = [result.distance for result in Tester(x, model=model).test_many(asked)]
+    fine = [q for q, r in zip(asked, distances, strict=True) if r is not None and r < 1][:100]
     assert len(fine) == 100
     *_, last = Tester(x, model=model).test_many([*fine, (0, 1, ())])  # warnings are errors here
     assert last.unlike_training == ("unfamiliar data",)
@@ -164,7 +172,7 @@ def test_a_rare_unfamiliar_question_is_chance(model):
         Tester(x, model=model).test_many([*fine[:3], (0, 1, ())])
 
 
-def test_each_kind_is_warned_of_once(tiny_model, plain):
+def test_each_kind_is_warned_of_once(tiny_model: TrainedModel, plain: np.ndarray) -> None:
     tester = Tester(plain[:19], model=tiny_model)
     with pytest.warns(AcidWarning, match="fewer than the 20") as warned:
         results = tester.test_many([(0, 1, ()), (1, 2, ()), (2, 3, ())])
@@ -175,18 +183,22 @@ def test_each_kind_is_warned_of_once(tiny_model, plain):
         assert same.test(0, 2).unlike_training == ("few samples",)
 
 
-def test_fitted_nulls_point_to_permutations(tiny_model, plain):
+def test_fitted_nulls_point_to_permutations(tiny_model: TrainedModel, plain: np.ndarray) -> None:
     with pytest.warns(AcidWarning, match='null="permutation" draws them from the data'):
         ci_test(plain[:10, 0], plain[:10, 1], model=tiny_model)
     with pytest.warns(AcidWarning, match="power there is unknown"):
         ci_test(plain[:10, 0], plain[:10, 1], model=tiny_model, null="permutation", permutations=19)
 
 
-def test_without_a_reference_there_is_no_distance(tiny_model, plain):
+def test_without_a_reference_there_is_no_distance(
+    tiny_model: TrainedModel, plain: np.ndarray
+) -> None:
     assert Tester(plain, model=tiny_model).test(0, 1).distance is None
 
 
-def test_where_nothing_could_depend_nothing_is_unlike(model, plain):
+def test_where_nothing_could_depend_nothing_is_unlike(
+    model: TrainedModel, plain: np.ndarray
+) -> None:
     plain[:, 0] = 1.0
     with pytest.warns(AcidWarning, match="constant"):
         result = Tester(plain, model=model).test(0, 1)
@@ -194,7 +206,7 @@ def test_where_nothing_could_depend_nothing_is_unlike(model, plain):
     assert result.distance is None
 
 
-def test_gaps_decide_which_rows_are_looked_at(tiny_model):
+def test_gaps_decide_which_rows_are_looked_at(tiny_model: TrainedModel) -> None:
     rng = np.random.default_rng(7)
     x = rng.normal(size=(100, 4))
     x[80:] = x[:20]

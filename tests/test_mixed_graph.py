@@ -14,7 +14,7 @@ ENDS = {"-": Endpoint.TAIL, "<": Endpoint.ARROW, ">": Endpoint.ARROW, "o": Endpo
 
 @pytest.mark.parametrize("mark", ["-->", "---", "<->", "o->", "o-o", "--o"])
 @pytest.mark.parametrize("swap", [False, True])
-def test_marks_as_causal_learn_writes_them(mark, swap):
+def test_marks_as_causal_learn_writes_them(mark: str, swap: bool) -> None:
     nodes = [GraphNode("a"), GraphNode("b")]
     graph = GeneralGraph(nodes)
     x, y = nodes[::-1] if swap else nodes
@@ -32,18 +32,18 @@ def test_marks_as_causal_learn_writes_them(mark, swap):
         assert link == Link(a, b, mark)
 
 
-def test_no_edge():
+def test_no_edge() -> None:
     assert links(np.zeros((3, 3), dtype=np.int8)) == []
     assert mark_between(np.zeros((3, 3), dtype=np.int8), 0, 2) == ""
     assert mirrored("") == ""
 
 
-def test_ends():
+def test_ends() -> None:
     assert ends("o->") == ("circle", "arrow")
     assert ends("<--") == ("arrow", "tail")
 
 
-def test_each_mark_has_a_meaning():
+def test_each_mark_has_a_meaning() -> None:
     for method, marks in {
         "pc": ["-->", "---", "<->"],
         "fci": ["-->", "---", "<->", "o->", "o-o", "--o", "o--"],

@@ -8,12 +8,14 @@ from acid_causal.neighbourhoods import SMALLEST, neighbourhoods, permutations
 
 
 def content(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> Content:
-    parts = (
+    one, other = (
         np.stack([ranks(column) for column in part.reshape(len(x), -1).T], axis=1)
         for part in (x, y)
     )
     given = [ranks(column) for column in z.T]
-    return read_content(*parts, np.stack(given, axis=1) if given else np.empty((len(x), 0), int))
+    return read_content(
+        one, other, np.stack(given, axis=1) if given else np.empty((len(x), 0), int)
+    )
 
 
 def draw(n: int, d_z: int, seed: int = 0) -> Content:
@@ -24,24 +26,24 @@ def draw(n: int, d_z: int, seed: int = 0) -> Content:
 
 
 @pytest.mark.parametrize(("n", "d_z"), [(4, 1), (9, 1), (57, 1), (200, 3), (120, 40)])
-def test_cells_are_small_but_not_too_small(n, d_z):
+def test_cells_are_small_but_not_too_small(n: int, d_z: int) -> None:
     sizes = np.bincount(neighbourhoods(draw(n, d_z)))
     assert sizes.sum() == n
     assert sizes.min() >= min(n, SMALLEST)
     assert sizes.max() < 2 * SMALLEST
 
 
-def test_without_z_all_rows_are_neighbours():
+def test_without_z_all_rows_are_neighbours() -> None:
     assert set(neighbourhoods(draw(50, 0))) == {0}
 
 
-def test_cells_of_a_single_variable_are_intervals():
+def test_cells_of_a_single_variable_are_intervals() -> None:
     c = draw(100, 1)
     by_z = neighbourhoods(c)[np.argsort(c.z[:, 0])]
     assert (np.diff(by_z) != 0).sum() == len(set(by_z)) - 1
 
 
-def test_cells_of_discrete_variables_are_their_values():
+def test_cells_of_discrete_variables_are_their_values() -> None:
     rng = np.random.default_rng(1)
     z = rng.integers(0, 2, (300, 2)).astype(float)
     cells = neighbourhoods(
@@ -52,7 +54,7 @@ def test_cells_of_discrete_variables_are_their_values():
     assert len(set(cells)) == 4
 
 
-def test_columns_that_do_not_matter_are_hardly_cut():
+def test_columns_that_do_not_matter_are_hardly_cut() -> None:
     """One cause among ten columns: cells are about as short along it as if it were alone."""
     rng = np.random.default_rng(2)
     z = rng.normal(size=(400, 10))
@@ -66,7 +68,7 @@ def test_columns_that_do_not_matter_are_hardly_cut():
     assert min(length(z[:, k]) for k in range(10) if k != 3) > 0.6
 
 
-def test_permutations_stay_in_their_cells_and_reach_all_of_them():
+def test_permutations_stay_in_their_cells_and_reach_all_of_them() -> None:
     c = draw(90, 2)
     cells = neighbourhoods(c)
     drawn = permutations(c, cells, range(500))
@@ -81,7 +83,7 @@ def test_permutations_stay_in_their_cells_and_reach_all_of_them():
     assert len(np.unique(drawn, axis=0)) == 500
 
 
-def test_permutations_move_along_with_the_rows():
+def test_permutations_move_along_with_the_rows() -> None:
     rng = np.random.default_rng(3)
     x, y, z = rng.normal(size=60), rng.normal(size=60), rng.normal(size=(60, 2))
     rows = rng.permutation(60)

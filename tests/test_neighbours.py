@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from acid_causal.checkpoint import TrainedModel
 from acid_causal.errors import InputError, OptionError
 from acid_causal.tester import Tester, ci_test
 
@@ -20,7 +21,7 @@ def frame() -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("interface", ["estimators", "causal_discovery"])
-def test_pgmpy_finds_the_graph(frame, interface):
+def test_pgmpy_finds_the_graph(frame: pd.DataFrame, interface: str) -> None:
     from acid_causal.pgmpy import ACID
 
     test = ACID(frame)
@@ -35,7 +36,7 @@ def test_pgmpy_finds_the_graph(frame, interface):
     assert {tuple(edge)[:2] for edge in edges} == {("a", "c"), ("b", "c"), ("c", "d")}
 
 
-def test_pgmpy_gets_the_testers_answers(frame, tiny_model):
+def test_pgmpy_gets_the_testers_answers(frame: pd.DataFrame, tiny_model: TrainedModel) -> None:
     from acid_causal.pgmpy import ACID
 
     test = ACID(frame, model=tiny_model)
@@ -53,7 +54,7 @@ def test_pgmpy_gets_the_testers_answers(frame, tiny_model):
         ACID(frame.set_axis(["a", "b", "b", "d"], axis=1), model=tiny_model)
 
 
-def test_tigramite_finds_lagged_causes():
+def test_tigramite_finds_lagged_causes() -> None:
     from tigramite.data_processing import DataFrame
     from tigramite.pcmci import PCMCI
 
@@ -68,7 +69,7 @@ def test_tigramite_finds_lagged_causes():
     assert lagged == [(0, 1, 1)]
 
 
-def test_tigramite_gets_our_answers(tiny_model):
+def test_tigramite_gets_our_answers(tiny_model: TrainedModel) -> None:
     from acid_causal.tigramite import ACID
 
     x, y, z = np.random.default_rng(2).normal(size=(3, 50, 1))

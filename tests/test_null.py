@@ -26,7 +26,7 @@ def fit(statistic: np.ndarray, known: Facts) -> NullDistribution:
 
 
 @pytest.mark.parametrize("shape", [-3.0, 0.0, 2.0])
-def test_pooled_fit_finds_a_skew_normal(shape):
+def test_pooled_fit_finds_a_skew_normal(shape: float) -> None:
     rng = np.random.default_rng(0)
     statistic = skewnorm.rvs(shape, loc=1, scale=2, size=20_000, random_state=rng)
     null = NullDistribution.fit(statistic, statistic, facts(20_000, rng))
@@ -34,7 +34,7 @@ def test_pooled_fit_finds_a_skew_normal(shape):
     assert kstest(p, "uniform").statistic < 0.012
 
 
-def test_conditional_fit_holds_in_every_corner():
+def test_conditional_fit_holds_in_every_corner() -> None:
     """Where location and spread move with the facts, only the conditional null is uniform."""
     rng = np.random.default_rng(1)
 
@@ -56,7 +56,7 @@ def test_conditional_fit_holds_in_every_corner():
     assert kstest(p["conditional"], "uniform").statistic < 0.02
 
 
-def test_the_sized_null_holds_at_every_size_and_asks_nothing_else():
+def test_the_sized_null_holds_at_every_size_and_asks_nothing_else() -> None:
     """Its level holds for each n, and what Z explains moves no p-value."""
     rng = np.random.default_rng(7)
 
@@ -79,7 +79,7 @@ def test_the_sized_null_holds_at_every_size_and_asks_nothing_else():
     np.testing.assert_array_equal(p["sized"], np.exp(null.logsf(statistic, other, "sized")))
 
 
-def test_files_of_before_the_sized_null_say_so():
+def test_files_of_before_the_sized_null_say_so() -> None:
     rng = np.random.default_rng(8)
     f = facts(1000, rng)
     table = fit(rng.normal(size=1000), f).to_dict()
@@ -91,7 +91,7 @@ def test_files_of_before_the_sized_null_say_so():
         before.logsf(rng.normal(size=1000), f, "sized")
 
 
-def test_heavy_tails_are_mended():
+def test_heavy_tails_are_mended() -> None:
     """Logits are more skewed than any skew-normal: the levels hold all the same."""
     rng = np.random.default_rng(5)
 
@@ -115,7 +115,7 @@ def test_heavy_tails_are_mended():
     assert np.isfinite(log_p).all()
 
 
-def test_null_is_symmetric_in_x_and_y():
+def test_null_is_symmetric_in_x_and_y() -> None:
     rng = np.random.default_rng(2)
     f = facts(500, rng)
     null = fit(rng.normal(size=500), f)
@@ -126,7 +126,7 @@ def test_null_is_symmetric_in_x_and_y():
     )
 
 
-def test_beyond_the_range_of_the_fit_the_nearest_null_is_used():
+def test_beyond_the_range_of_the_fit_the_nearest_null_is_used() -> None:
     rng = np.random.default_rng(3)
     null = fit(rng.normal(size=2000), facts(2000, rng))
     one = np.ones(1)
@@ -140,7 +140,7 @@ def test_beyond_the_range_of_the_fit_the_nearest_null_is_used():
     )
 
 
-def test_survives_its_header():
+def test_survives_its_header() -> None:
     rng = np.random.default_rng(4)
     f = facts(1000, rng)
     null = fit(rng.normal(size=1000), f)
@@ -152,6 +152,7 @@ def test_survives_its_header():
         null.logsf(t, f, "poold")
     with pytest.raises(OptionError, match="unknown fitted null 'permutation'"):
         null.logsf(t, f, "permutation")
+    assert null.sized is not None
     for broken, message in (
         ({"conditional": [[1.0]]}, "shape"),
         ({"high": [np.nan] * 5}, "not finite"),
@@ -163,7 +164,7 @@ def test_survives_its_header():
             NullDistribution.from_dict(null.to_dict() | broken)
 
 
-def test_the_reference_is_kept_beside_it():
+def test_the_reference_is_kept_beside_it() -> None:
     rng = np.random.default_rng(6)
     f = facts(1000, rng)
     null = fit(rng.normal(size=1000), f)
@@ -171,6 +172,7 @@ def test_the_reference_is_kept_beside_it():
     numbers = rng.normal(size=(1000, 4))
     reference = Reference.fit(numbers, f.n, f.d_z, f.explained_x)
     again = NullDistribution.from_dict(replace(null, reference=reference).to_dict()).reference
+    assert again is not None
     known = (numbers, f.n, f.d_z, f.explained_x)
     np.testing.assert_allclose(again.distance(*known), reference.distance(*known), rtol=0.02)
     broken = {"reference": reference.to_dict() | {"bounds": [0.0]}}

@@ -8,7 +8,7 @@ import pytest
 import acid_causal
 
 
-def test_import_is_cheap_and_lazy():
+def test_import_is_cheap_and_lazy() -> None:
     code = (
         "import sys, acid_causal\n"
         "assert set(acid_causal.__all__) <= set(dir(acid_causal))\n"
@@ -19,6 +19,6 @@ def test_import_is_cheap_and_lazy():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_unknown_attribute():
+def test_unknown_attribute() -> None:
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = acid_causal.no_such_name

@@ -1,7 +1,9 @@
 """The null drawn from the user's own data: its formula, its level, and what must not move it."""
 
 import copy
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from acid_causal import acid
 from acid_causal.checkpoint import TrainedModel
 from acid_causal.content import read_content
 from acid_causal.errors import OptionError
+from acid_causal.model.acid import Conditioning, TargetEncoding
 from acid_causal.neighbourhoods import neighbourhoods, permutations
 from acid_causal.rows import Rows
 from acid_causal.tester import Tester, ci_test
@@ -27,7 +30,7 @@ def trained_on_levels(model: TrainedModel) -> TrainedModel:
     return replace(model, recipe=replace(model.recipe, stream=stream))
 
 
-def test_p_value_by_its_formula(tiny_model, table):
+def test_p_value_by_its_formula(tiny_model: TrainedModel, table: np.ndarray) -> None:
     """Each permuted table is tested as a table of its own, and the larger statistics counted."""
     x = table[:50]
     rows = Rows(Tester(x, model=tiny_model)._table, (), tiny_model.network)
@@ -48,7 +51,9 @@ def test_p_value_by_its_formula(tiny_model, table):
 
 
 @pytest.mark.parametrize("kind", ["nothing", "two values"])
-def test_the_level_is_exact_where_neighbours_are_exchangeable(tiny_model, kind):
+def test_the_level_is_exact_where_neighbours_are_exchangeable(
+    tiny_model: TrainedModel, kind: str
+) -> None:
     """With no Z, or one of two values, even a network without training gives exact p-values."""
     rng = np.random.default_rng(0)
     tests, level = 100, 0.2
@@ -72,9 +77,9 @@ class FirstStatistics(nn.Module):
         return statistics[:, :4].sum(dim=1, keepdim=True)
 
 
-def test_dependence_is_found(tiny_model):
+def test_dependence_is_found(tiny_model: TrainedModel) -> None:
     network = copy.deepcopy(tiny_model.network)
-    network.classifier = FirstStatistics()
+    network.classifier = nn.Sequential(FirstStatistics())
     model = replace(tiny_model, network=network)
     rng = np.random.default_rng(1)
     z = rng.normal(size=(80, 2))
@@ -91,14 +96,14 @@ def test_dependence_is_found(tiny_model):
 @pytest.mark.filterwarnings("ignore:a deterministic relation")
 @settings(max_examples=12, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), d_z=st.integers(0, 3), levels=st.sampled_from([None, 3]))
-def test_invariances(tiny_model, seed, d_z, levels):
+def test_invariances(tiny_model: TrainedModel, seed: int, d_z: int, levels: int | None) -> None:
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(40, 2 + d_z)) @ rng.normal(size=(2 + d_z, 2 + d_z))
     if levels:
         x = np.floor(levels * x.argsort(axis=0).argsort(axis=0) / 40)
     model = trained_on_levels(tiny_model)
 
-    def ask(data, i, j, cond) -> float:
+    def ask(data: np.ndarray, i: int, j: int, cond: Sequence[int]) -> float:
         tester = Tester(data, model=model, null="permutation", permutations=19)
         return tester.test(i, j, cond).pvalue
 
@@ -114,38 +119,40 @@ def test_invariances(tiny_model, seed, d_z, levels):
     assert turned == expected
 
 
-def test_batches_move_nothing(tiny_model, table):
+def test_batches_move_nothing(tiny_model: TrainedModel, table: np.ndarray) -> None:
     asked = [(0, 1, ()), (0, 2, ()), (0, 3, (2,)), (1, 4, (2,)), (4, 5, (0, 1))]
-    options = {"model": tiny_model, "null": "permutation", "permutations": 19}
+    options: dict[str, Any] = {"model": tiny_model, "null": "permutation", "permutations": 19}
     expected = [r.pvalue for r in Tester(table, **options).test_many(asked)]
     small = Tester(table, **options, batch_entries=1, cache_bytes=0)
     assert [small.test(*question).pvalue for question in asked] == expected
 
 
-def test_copies_are_encoded_within_the_bound(tiny_model, table, monkeypatch):
-    encoded = []
+def test_copies_are_encoded_within_the_bound(
+    tiny_model: TrainedModel, table: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoded: list[int] = []
     encode = tiny_model.network.encode_targets
 
-    def spy(x, conditioning):
+    def spy(x: torch.Tensor, conditioning: Conditioning) -> TargetEncoding:
         encoded.append(x.numel())
         return encode(x, conditioning)
 
     monkeypatch.setattr(tiny_model.network, "encode_targets", spy)
-    options = {"null": "permutation", "permutations": 30, "batch_entries": 1000}
+    options: dict[str, Any] = {"null": "permutation", "permutations": 30, "batch_entries": 1000}
     Tester(table, model=tiny_model, **options).test(0, 1, (2, 3))
     assert max(encoded) <= 1000
     assert sum(encoded) == (2 + 30) * 120
 
 
-def test_several_components(tiny_model, table):
+def test_several_components(tiny_model: TrainedModel, table: np.ndarray) -> None:
     x, y, z = table[:40, :2], table[:40, 3:5], table[:40, [5]]
-    options = {"model": tiny_model, "null": "permutation", "permutations": 19}
+    options: dict[str, Any] = {"model": tiny_model, "null": "permutation", "permutations": 19}
     expected = ci_test(x, y, z, **options).pvalue
     assert ci_test(y[:, ::-1], x, z, **options).pvalue == expected
 
 
-def test_pc_with_permutations(tiny_model, table):
-    options = {"model": tiny_model, "null": "permutation", "permutations": 19}
+def test_pc_with_permutations(tiny_model: TrainedModel, table: np.ndarray) -> None:
+    options: dict[str, Any] = {"model": tiny_model, "null": "permutation", "permutations": 19}
     found = pc(table[:60, :4], 0.05, acid, show_progress=False, **options)
     pvalues = found.test.pvalue_cache
     assert len(pvalues) >= 6
@@ -155,24 +162,31 @@ def test_pc_with_permutations(tiny_model, table):
 
 
 @pytest.mark.parametrize("wrong", [18, 0, -5, 99.0, "199", True, None])
-def test_too_few_permutations_are_refused(tiny_model, table, wrong):
+def test_too_few_permutations_are_refused(
+    tiny_model: TrainedModel, table: np.ndarray, wrong: Any
+) -> None:
     with pytest.raises(OptionError, match="permutations must be a whole number, 19 or more"):
         Tester(table, model=tiny_model, permutations=wrong)
 
 
-def test_the_fingerprint_knows_the_number_of_permutations(tiny_model, table):
-    def fingerprint(**options) -> str:
+def test_the_fingerprint_knows_the_number_of_permutations(
+    tiny_model: TrainedModel, table: np.ndarray
+) -> None:
+    def fingerprint(**options: Any) -> str:
         return Tester(table, model=tiny_model, **options).fingerprint
 
     assert fingerprint(null="permutation") != fingerprint()
     assert fingerprint(null="permutation") == fingerprint(null="permutation", permutations=199)
     assert fingerprint(null="permutation") != fingerprint(null="permutation", permutations=99)
     assert fingerprint(permutations=99) == fingerprint()  # a fitted null draws nothing
-    assert Tester(table, model=tiny_model, permutations=np.int64(19)).permutations == 19
+    of_numpy: Any = np.int64(19)
+    assert Tester(table, model=tiny_model, permutations=of_numpy).permutations == 19
 
 
-def test_random_state_is_neither_used_nor_moved(tiny_model, table):
-    options = {"model": tiny_model, "null": "permutation", "permutations": 19}
+def test_random_state_is_neither_used_nor_moved(
+    tiny_model: TrainedModel, table: np.ndarray
+) -> None:
+    options: dict[str, Any] = {"model": tiny_model, "null": "permutation", "permutations": 19}
     torch.manual_seed(1)
     np.random.seed(1)  # noqa: NPY002
     expected = Tester(table, **options).test(0, 2, (1,)).pvalue

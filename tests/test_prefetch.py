@@ -1,50 +1,58 @@
 """The prefetch must change no answer, and must neither miss nor waste when it knows alpha."""
 
 from itertools import product
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import networkx as nx
 import numpy as np
 import pytest
+from causallearn.graph.GraphClass import CausalGraph
 from causallearn.graph.GraphNode import GraphNode
 from causallearn.search.ConstraintBased.FCI import fci
 from causallearn.utils.cit import register_ci_test
 from causallearn.utils.FAS import fas
 from causallearn.utils.PCUtils.BackgroundKnowledge import BackgroundKnowledge
 from causallearn.utils.PCUtils.SkeletonDiscovery import skeleton_discovery
-from oracle import FisherZThroughACID, linear_data, random_dag
+from oracle import CountingTester, FisherZThroughACID, linear_data, random_dag
 
+from acid_causal.inputs import Question
 from acid_causal.prefetch import ALWAYS_ALLOWED, FIRST, SECOND, LevelPrefetch
 
 
 class AskedToo(FisherZThroughACID):
     """Remembers each distinct question and how often an answer was not ready."""
 
-    made: ClassVar[list] = []
+    made: ClassVar[list["AskedToo"]] = []
 
-    def __init__(self, data, **options):
+    def __init__(self, data: np.ndarray, **options: Any) -> None:
         super().__init__(data, **options)
-        self.asked = {}
+        self.asked: dict[Question, float] = {}
         self.made.append(self)
 
-    def __call__(self, X, Y, condition_set=None, *args):
+    def __call__(self, X: Any, Y: Any, condition_set: Any = None, *args: object) -> float:
         pvalue = super().__call__(X, Y, condition_set, *args)
         key = (min(X, Y), max(X, Y), tuple(sorted(condition_set)))
         self.asked[key] = pvalue
         return pvalue
 
     @property
-    def waste(self):
+    def waste(self) -> int:
         return self.n_computed - len(self.asked)
 
-    def n_levels(self):
+    def n_levels(self) -> int:
         return 1 + max(len(cond) for _, _, cond in self.asked)
 
 
 register_ci_test("acid-asked-too", AskedToo)
 
 
-def skeleton(data, alpha=0.05, stable=True, knowledge=None, **options):
+def skeleton(
+    data: np.ndarray,
+    alpha: float = 0.05,
+    stable: bool = True,
+    knowledge: BackgroundKnowledge | None = None,
+    **options: Any,
+) -> tuple[AskedToo, CausalGraph]:
     test = AskedToo(data, **options)
     graph = skeleton_discovery(
         data, alpha, test, stable, background_knowledge=knowledge, show_progress=False
@@ -52,17 +60,18 @@ def skeleton(data, alpha=0.05, stable=True, knowledge=None, **options):
     return test, graph
 
 
-def waste_limit(test):
+def waste_limit(test: AskedToo) -> int:
     return len(test.asked) + ALWAYS_ALLOWED * test.n_levels()
 
 
-def table(seed, d=11, degree=3.0, n=200):
+def table(seed: int, d: int = 11, degree: float = 3.0, n: int = 200) -> np.ndarray:
     return linear_data(random_dag(d, degree, seed), n, seed)
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_stable_pc_has_no_miss_and_no_waste(seed):
+def test_stable_pc_has_no_miss_and_no_waste(seed: int) -> None:
     test, _ = skeleton(table(seed))
+    assert isinstance(test._tester, CountingTester)
     assert {q for batch in test._tester.batches for q in batch} == set(test.asked)
     assert test.n_computed == len(test.asked)
     # One batch a level, one more as level 0 begins with a single question, and a few for levels
@@ -72,7 +81,7 @@ def test_stable_pc_has_no_miss_and_no_waste(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_fas_has_no_miss_and_no_waste(seed):
+def test_fas_has_no_miss_and_no_waste(seed: int) -> None:
     data = table(seed, d=15)
     test = AskedToo(data)
     nodes = [GraphNode(f"X{i}") for i in range(15)]
@@ -82,14 +91,14 @@ def test_fas_has_no_miss_and_no_waste(seed):
 
 
 @pytest.mark.parametrize("alpha", [0.01, 0.2])
-def test_prefetch_alpha_is_the_alpha_of_the_search(alpha):
+def test_prefetch_alpha_is_the_alpha_of_the_search(alpha: float) -> None:
     for seed in range(5):
         test, _ = skeleton(table(seed), alpha=alpha, prefetch_alpha=alpha)
         assert test.waste == 0
 
 
 @pytest.mark.parametrize(("alpha", "stable"), list(product([1e-4, 0.01, 0.05, 0.1, 0.25], [1, 0])))
-def test_never_changes_an_answer_and_bounds_its_waste(alpha, stable):
+def test_never_changes_an_answer_and_bounds_its_waste(alpha: float, stable: int) -> None:
     for seed in range(6):
         data = table(seed, d=14)
         test, graph = skeleton(data, alpha=alpha, stable=bool(stable))
@@ -103,7 +112,7 @@ def test_never_changes_an_answer_and_bounds_its_waste(alpha, stable):
 
 
 @pytest.mark.parametrize("alpha", [0.01, 0.15])
-def test_another_alpha_is_learned_from_what_is_asked(alpha):
+def test_another_alpha_is_learned_from_what_is_asked(alpha: float) -> None:
     for seed in range(6):
         test, _ = skeleton(table(seed, d=20), alpha=alpha)
         assert test.n_batches <= 30
@@ -111,7 +120,7 @@ def test_another_alpha_is_learned_from_what_is_asked(alpha):
         assert test.waste <= len(test.asked) / 2
 
 
-def test_forbidden_edges_are_noticed():
+def test_forbidden_edges_are_noticed() -> None:
     data = table(0, d=16, degree=6.0)
     knowledge = BackgroundKnowledge()
     nodes = [GraphNode(f"X{i + 1}") for i in range(16)]
@@ -126,7 +135,7 @@ def test_forbidden_edges_are_noticed():
 
 
 @pytest.mark.parametrize("depth", [-1, 1])
-def test_later_phases_of_fci_are_not_foreseen(depth):
+def test_later_phases_of_fci_are_not_foreseen(depth: int) -> None:
     for seed in range(4):
         data = table(seed, d=13, degree=4.0)[:, 2:]  # two latent variables
         AskedToo.made.clear()
@@ -135,14 +144,14 @@ def test_later_phases_of_fci_are_not_foreseen(depth):
         assert test.waste <= len(test.asked) / 2
 
 
-def test_questions_by_hand_compute_nothing_else():
+def test_questions_by_hand_compute_nothing_else() -> None:
     test = AskedToo(table(0, d=30))
     for question in [(0, 1, ()), (3, 4, ()), (3, 4, (5,)), (3, 4, (5, 6)), (7, 2, (1,))]:
         test(*question)
     assert test.waste <= 3
 
 
-def test_second_search_on_the_same_object():
+def test_second_search_on_the_same_object() -> None:
     data = table(3)
     test, _ = skeleton(data)
     n_computed = test.n_computed
@@ -155,9 +164,9 @@ def test_second_search_on_the_same_object():
 # ---- without causal-learn ------------------------------------------------------------------------
 
 
-def test_first_question_alone_then_the_level():
+def test_first_question_alone_then_the_level() -> None:
     prefetch = LevelPrefetch(4, 0.05)
-    known = {}
+    known: dict[Question, float] = {}
     assert prefetch.batch(FIRST, 0, known) == [FIRST]
     known[FIRST] = 0.0
     prefetch.record(FIRST, 0.0)
@@ -167,7 +176,7 @@ def test_first_question_alone_then_the_level():
     assert prefetch.batch(SECOND, 0, known) == []
 
 
-def test_known_questions_are_not_computed_again():
+def test_known_questions_are_not_computed_again() -> None:
     prefetch = LevelPrefetch(4, 0.05)
     known = {FIRST: 0.0, (0, 3, ()): 0.0}
     assert prefetch.batch(FIRST, 0, known) == []
@@ -175,7 +184,7 @@ def test_known_questions_are_not_computed_again():
     assert (0, 3, ()) not in prefetch.batch(SECOND, 0, known)
 
 
-def test_count_equals_the_distinct_questions_yielded():
+def test_count_equals_the_distinct_questions_yielded() -> None:
     for seed in range(10):
         graph = nx.gnp_random_graph(8, 0.5, seed=seed)
         prefetch = LevelPrefetch(8, 0.05)
@@ -191,7 +200,7 @@ def test_count_equals_the_distinct_questions_yielded():
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
-def test_tiny_tables(d):
+def test_tiny_tables(d: int) -> None:
     prefetch = LevelPrefetch(d, 0.05)
     if d > 1:
         assert prefetch.batch(FIRST, 0, {}) == [FIRST]

@@ -4,7 +4,9 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,14 +20,14 @@ from acid_causal.pvalue_file import PValueFile
 QUIET = {"show_progress": False}
 
 
-def table():
+def table() -> np.ndarray:
     return linear_data(random_dag(8, 3.0, 0), 200, 0)
 
 
 # ---- the cache file ------------------------------------------------------------------------------
 
 
-def test_cache_is_reused_at_another_alpha_while_the_first_graph_lives(tmp_path):
+def test_cache_is_reused_at_another_alpha_while_the_first_graph_lives(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "cache"
     first = pc(table(), 0.01, "acid-fisherz", cache_path=path, **QUIET)
     second = pc(table(), 0.05, "acid-fisherz", cache_path=str(path), **QUIET)
@@ -37,7 +39,7 @@ def test_cache_is_reused_at_another_alpha_while_the_first_graph_lives(tmp_path):
     assert third.test.n_computed == 0
 
 
-def test_cache_is_written_when_the_test_dies_and_read_by_the_next(tmp_path):
+def test_cache_is_written_when_the_test_dies_and_read_by_the_next(tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     test = FisherZThroughACID(table(), cache_path=path)
     expected = test(0, 1, (2,)), test(0, 1)
@@ -48,7 +50,7 @@ def test_cache_is_written_when_the_test_dies_and_read_by_the_next(tmp_path):
     assert test.n_computed == 0
 
 
-def test_cache_is_written_when_python_ends(tmp_path):
+def test_cache_is_written_when_python_ends(tmp_path: Path) -> None:
     code = (
         "from oracle import FisherZThroughACID\n"
         "import numpy as np\n"
@@ -60,7 +62,7 @@ def test_cache_is_written_when_python_ends(tmp_path):
     assert list(json.loads((tmp_path / "p.json").read_text())["pvalues"]) == ["0;1"]
 
 
-def test_bare_file_name(tmp_path, monkeypatch):
+def test_bare_file_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     test = FisherZThroughACID(table(), "p-values")
     test(0, 1)
@@ -69,17 +71,18 @@ def test_bare_file_name(tmp_path, monkeypatch):
     assert (tmp_path / "p-values").exists()
 
 
-def test_cache_is_saved_now_and_then(tmp_path, monkeypatch):
+def test_cache_is_saved_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pvalue_file, "SAVE_EVERY_SECONDS", 0.0)
     test = FisherZThroughACID(table(), tmp_path / "p.json", prefetch=False)
-    for count, question in enumerate([(0, 1), (0, 2), (0, 1, (2,))], start=1):
+    asked: list[tuple[Any, ...]] = [(0, 1), (0, 2), (0, 1, (2,))]
+    for count, question in enumerate(asked, start=1):
         test(*question)
         saved = json.loads((tmp_path / "p.json").read_text())["pvalues"]
         assert len(saved) == count
     assert saved["0;1|2"] == test(0, 1, (2,))
 
 
-def test_cache_of_another_fingerprint_is_refused(tmp_path):
+def test_cache_of_another_fingerprint_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     test = FisherZThroughACID(table(), path, fingerprint="a" * 64)
     test(0, 1)
@@ -105,7 +108,9 @@ def test_cache_of_another_fingerprint_is_refused(tmp_path):
         lambda text: "\xff\xfe",
     ],
 )
-def test_damaged_cache_is_refused_and_left_alone(tmp_path, damage):
+def test_damaged_cache_is_refused_and_left_alone(
+    tmp_path: Path, damage: Callable[[str], str]
+) -> None:
     path = tmp_path / "p.json"
     test = FisherZThroughACID(table(), path)
     test(0, 1)
@@ -117,14 +122,16 @@ def test_damaged_cache_is_refused_and_left_alone(tmp_path, damage):
     assert path.read_bytes() == before
 
 
-def test_unusable_paths_are_refused_at_once(tmp_path):
+def test_unusable_paths_are_refused_at_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for path in (tmp_path, tmp_path / "file" / "p.json"):
         with pytest.raises(CacheError, match="Choose another cache_path"):
             FisherZThroughACID(table(), path)
 
 
-def test_failing_save_leaves_the_old_file_whole(tmp_path, monkeypatch):
+def test_failing_save_leaves_the_old_file_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "p.json"
     test = FisherZThroughACID(table(), path)
     test(0, 1)
@@ -132,7 +139,7 @@ def test_failing_save_leaves_the_old_file_whole(tmp_path, monkeypatch):
     before = path.read_bytes()
     test(0, 1, (2,))
 
-    def fail(*args, **kwargs):
+    def fail(*args: object, **kwargs: object) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
@@ -149,7 +156,7 @@ def test_failing_save_leaves_the_old_file_whole(tmp_path, monkeypatch):
     assert len(json.loads(path.read_text())["pvalues"]) >= 3
 
 
-def test_killed_while_saving_leaves_the_old_file_whole(tmp_path):
+def test_killed_while_saving_leaves_the_old_file_whole(tmp_path: Path) -> None:
     code = (
         "import os\n"
         "from oracle import FisherZThroughACID\n"
@@ -169,12 +176,12 @@ def test_killed_while_saving_leaves_the_old_file_whole(tmp_path):
     assert list(test.pvalue_cache) == [(0, 1, ())]
 
 
-def test_save_without_a_path_says_so():
+def test_save_without_a_path_says_so() -> None:
     with pytest.raises(CacheError, match="cache_path"):
         FisherZThroughACID(table()).save()
 
 
-def test_file_round_trip_is_exact(tmp_path):
+def test_file_round_trip_is_exact(tmp_path: Path) -> None:
     file = PValueFile.open(tmp_path / "p.json", "f")
     pvalues = {(0, 1, ()): 1 / 3, (2, 10, (0, 3, 11)): 5e-324, (1, 2, (0,)): 1.0}
     file.pvalues.update(pvalues)

@@ -23,12 +23,12 @@ EXAMPLES = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", README, re.DO
 COMMANDS = sorted(set(re.findall(r"acid-causal ([a-z]+)", README)))
 
 
-def test_there_are_examples():
+def test_there_are_examples() -> None:
     assert len(EXAMPLES) >= 2
     assert {"train", "calibrate", "test", "models"} <= set(COMMANDS)
 
 
-def test_examples_print_what_readme_says():
+def test_examples_print_what_readme_says() -> None:
     """In one namespace, as a reader would type them one after another."""
     namespace: dict[str, object] = {}
     for code, expected in EXAMPLES:
@@ -39,7 +39,7 @@ def test_examples_print_what_readme_says():
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_commands_exist(command):
+def test_commands_exist(command: str) -> None:
     result = CliRunner().invoke(app, [command, "--help"])
     assert result.exit_code == 0, result.output
 
@@ -77,13 +77,13 @@ TROUBLES: dict[str, Callable[[Path], object]] = {
 }
 
 
-def test_troubles_are_those_of_readme():
+def test_troubles_are_those_of_readme() -> None:
     section = README.partition("## When something goes wrong")[2].partition("\n## ")[0]
     assert re.findall(r"^\| `(.*?)` \|", section, re.MULTILINE) == list(TROUBLES)
 
 
 @pytest.mark.parametrize("message", TROUBLES)
-def test_troubles_are_told_in_these_words(message, tmp_path):
+def test_troubles_are_told_in_these_words(message: str, tmp_path: Path) -> None:
     if "GPU" in message and torch.cuda.is_available():
         pytest.skip("there is one")
     with warnings.catch_warnings(record=True) as caught:

@@ -1,5 +1,8 @@
 """Recipes refuse what they do not know."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from acid_causal.checkpoint import available_models, load_model
@@ -7,7 +10,7 @@ from acid_causal.errors import OptionError
 from acid_causal.recipe import Recipe, TrainingConfig
 
 
-def test_survives_its_dictionary():
+def test_survives_its_dictionary() -> None:
     recipe = Recipe.from_dict({"name": "a", "stream": {"n": [50, 60]}, "model": {"e": 16}})
     assert recipe.stream.n == (50, 60)
     assert Recipe.from_dict(recipe.to_dict()) == recipe
@@ -38,7 +41,7 @@ def test_survives_its_dictionary():
         ("name = ", "TOML"),
     ],
 )
-def test_mistakes_are_named(tmp_path, text, message):
+def test_mistakes_are_named(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "recipe.toml"
     path.write_text(text)
     with pytest.raises(OptionError, match=message):
@@ -46,14 +49,14 @@ def test_mistakes_are_named(tmp_path, text, message):
 
 
 @pytest.mark.parametrize("name", ["a", "acid-base", "0", "A.b_c-1", "v1.0"])
-def test_names(name):
+def test_names(name: str) -> None:
     assert Recipe(name).name == name
 
 
 @pytest.mark.parametrize(
     "name", ["", ".", "..", "../a", "a/b", "/a", "-a", ".a", "a b", "a\n", "é"]
 )
-def test_names_that_would_be_no_file_name(name):
+def test_names_that_would_be_no_file_name(name: str) -> None:
     with pytest.raises(OptionError, match="name must be letters, digits"):
         Recipe(name)
 
@@ -73,23 +76,23 @@ def test_names_that_would_be_no_file_name(name):
         ("precision", "float16", "one of float32, bfloat16, not 'float16'"),
     ],
 )
-def test_ranges_of_the_training(field, value, message):
+def test_ranges_of_the_training(field: str, value: Any, message: str) -> None:
     with pytest.raises(OptionError, match=f"^{field} must be .*{message}"):
         TrainingConfig(**{field: value})
 
 
-def test_bounds_of_the_ranges_of_the_training():
+def test_bounds_of_the_ranges_of_the_training() -> None:
     config = TrainingConfig(steps=1, warmup=0, checkpoint_every=1)
     assert (config.steps, config.warmup, config.checkpoint_every) == (1, 0, 1)
 
 
-def test_a_missing_file(tmp_path):
+def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="cannot read"):
         Recipe.read(tmp_path / "none.toml")
 
 
 @pytest.mark.parametrize("name", sorted(available_models()))
-def test_shipped_weights_lie_beside_the_recipe_that_made_them(name):
+def test_shipped_weights_lie_beside_the_recipe_that_made_them(name: str) -> None:
     path = available_models()[name]
     assert Recipe.read(path.with_suffix(".toml")) == load_model(name).recipe
     assert path.with_suffix(".md").exists()

@@ -25,7 +25,7 @@ def reference() -> Reference:
     return Reference.fit(*draw(20_000, np.random.default_rng(0)))
 
 
-def test_one_in_a_thousand_lies_beyond_the_bound(reference):
+def test_one_in_a_thousand_lies_beyond_the_bound(reference: Reference) -> None:
     numbers, n, d_z, explained = draw(20_000, np.random.default_rng(1))
     beyond = reference.distance(numbers, n, d_z, explained) > 1
     for part in (n < 60, n > 400, d_z == 0, explained > 0.7, np.ones_like(n, dtype=bool)):
@@ -33,10 +33,10 @@ def test_one_in_a_thousand_lies_beyond_the_bound(reference):
     assert beyond.mean() > 0.0002
 
 
-def test_what_is_unlike_is_far(reference):
+def test_what_is_unlike_is_far(reference: Reference) -> None:
     numbers, n, d_z, explained = draw(100, np.random.default_rng(2))
-    for step in ([6, 0, 0], [0, 2, 0], [0, 0, 0.8], [0, 0, -0.8]):
-        assert (reference.distance(numbers + step, n, d_z, explained) > 1).mean() > 0.95
+    for away in ([6, 0, 0], [0, 2, 0], [0, 0, 0.8], [0, 0, -0.8]):
+        assert (reference.distance(numbers + away, n, d_z, explained) > 1).mean() > 0.95
     # The second number goes along with the first, and so less is odd about both than about one.
     step = np.array([2, 1.8, 0])
     along = reference.distance(numbers + step, n, d_z, explained)
@@ -44,7 +44,7 @@ def test_what_is_unlike_is_far(reference):
     assert np.median(along) < 0.3 * np.median(against)
 
 
-def test_beyond_its_sizes_the_nearest_is_taken(reference):
+def test_beyond_its_sizes_the_nearest_is_taken(reference: Reference) -> None:
     numbers = np.array([[np.log(1000), 0.0, 0.0]])
     explained = np.zeros(1)
     edge = reference.distance(numbers, np.exp(reference.high[:1]), np.zeros(1), explained)
@@ -52,7 +52,7 @@ def test_beyond_its_sizes_the_nearest_is_taken(reference):
     np.testing.assert_allclose(far, edge)
 
 
-def test_a_number_that_never_varied_does_not_blow_up():
+def test_a_number_that_never_varied_does_not_blow_up() -> None:
     rng = np.random.default_rng(3)
     numbers, n, d_z, explained = draw(3000, rng)
     flat = np.hstack([numbers, np.zeros((3000, 1))])
@@ -61,7 +61,7 @@ def test_a_number_that_never_varied_does_not_blow_up():
     assert (fitted.distance(flat + 1e-6, n, d_z, explained) > 1).mean() < 0.01
 
 
-def test_survives_its_header(reference):
+def test_survives_its_header(reference: Reference) -> None:
     again = Reference.from_dict(reference.to_dict())
     numbers, n, d_z, explained = draw(500, np.random.default_rng(4))
     np.testing.assert_allclose(
@@ -72,7 +72,7 @@ def test_survives_its_header(reference):
     assert Reference.from_dict(again.to_dict()).to_dict() == again.to_dict()
 
 
-def test_a_broken_header_is_refused(reference):
+def test_a_broken_header_is_refused(reference: Reference) -> None:
     whole = reference.to_dict()
     for broken, message in (
         ({"usual": [[1.0]]}, "shape"),
@@ -88,7 +88,7 @@ def test_a_broken_header_is_refused(reference):
         Reference.from_dict({})
 
 
-def test_summary_of_an_encoding_by_hand():
+def test_summary_of_an_encoding_by_hand() -> None:
     norms = torch.zeros(2, 1, 2, 4)
     norms[0, 0, 0] = 4.0  # all rows share alike
     norms[0, 0, 1, 0] = 16.0  # one row has it all

@@ -5,6 +5,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,14 +39,14 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(params=[False, True], ids=["plain", "sampled"])
-def hostile(request) -> str:
+def hostile(request: pytest.FixtureRequest) -> str:
     found = made_discovery(
         HOSTILE, EDGES, method="fci", sampled=request.param, warnings=["<b>warned</b> & told"]
     )
     return render(found, title="<i>data</i>.csv")
 
 
-def test_all_is_escaped(hostile):
+def test_all_is_escaped(hostile: str) -> None:
     page = Page(hostile)
     assert page.tags["script"] == 2  # the data and ours
     assert not {"img", "b", "i", "iframe", "link", "object"} - {"i"} & set(page.tags)
@@ -57,7 +58,7 @@ def test_all_is_escaped(hostile):
     assert "<i>data</i>.csv" in page.text
 
 
-def test_nothing_is_fetched(hostile):
+def test_nothing_is_fetched(hostile: str) -> None:
     page = Page(hostile)
     links = [(tag, v) for tag, name, v in page.attributes if name in ("src", "href", "xlink:href")]
     assert all(value.startswith("#") for _, value in links)
@@ -69,8 +70,9 @@ def test_nothing_is_fetched(hostile):
     assert not re.search(r"url\((?!#)", hostile)
 
 
-def test_what_it_says(tmp_path):
+def test_what_it_says(tmp_path: Path) -> None:
     found = made_discovery(list("abcdef"), EDGES, method="fci", sampled=True, warnings=["careful"])
+    assert isinstance(found.provenance, dict)
     found.provenance["command"] = "acid-causal discover 'my data.csv'"
     write_report(found, tmp_path / "deep" / "report.html", title="my data.csv")
     text = " ".join(Page((tmp_path / "deep" / "report.html").read_text("utf-8")).text.split())
@@ -82,7 +84,7 @@ def test_what_it_says(tmp_path):
         assert part in text, part
 
 
-def test_one_edge_and_none():
+def test_one_edge_and_none() -> None:
     alone = Page(render(made_discovery(["a", "b"], [(0, 1, "---")])))
     assert "1 edge (0 directed)" in " ".join(alone.text.split())
     assert "None: all pairs are linked." in alone.text
@@ -108,15 +110,20 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture
-def opened(browser, tmp_path) -> Iterator[Any]:
+def opened(browser: Any, tmp_path: Path) -> Iterator[Any]:
     """Opens a report of hostile names; fails if it complains, asks for anything, or runs a name."""
     found = made_discovery(HOSTILE, EDGES, method="fci", sampled=True)
     write_report(found, tmp_path / "report.html", title="data.csv")
     page = browser.new_page(viewport={"width": 390, "height": 844})
     told: list[str] = []
+
+    def dismiss(dialog: Any) -> None:
+        told.append(dialog.message)
+        dialog.dismiss()
+
     page.on("console", lambda message: told.append(message.text))
     page.on("pageerror", lambda error: told.append(str(error)))
-    page.on("dialog", lambda dialog: told.append(dialog.message) or dialog.dismiss())
+    page.on("dialog", dismiss)
     page.on("request", lambda request: told.append(request.url))
     page.goto((tmp_path / "report.html").as_uri())
     yield page
@@ -125,7 +132,7 @@ def opened(browser, tmp_path) -> Iterator[Any]:
 
 
 @pytest.mark.slow
-def test_choosing_an_edge_and_a_variable(opened):
+def test_choosing_an_edge_and_a_variable(opened: Any) -> None:
     # A click in the middle of an edge, as a finger would.
     hit = opened.locator(".edge.hit[data-edge='0'] path")
     hit.click(force=True)
@@ -145,7 +152,7 @@ def test_choosing_an_edge_and_a_variable(opened):
 
 
 @pytest.mark.slow
-def test_sorting_and_filtering(opened):
+def test_sorting_and_filtering(opened: Any) -> None:
     def pvalues() -> list[float]:
         cells = opened.locator(".edges tbody td[data-label='p']").all()
         return [float(cell.get_attribute("data-value")) for cell in cells]
@@ -162,7 +169,7 @@ def test_sorting_and_filtering(opened):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [320, 390, 1280])
-def test_it_fits_the_screen(opened, width):
+def test_it_fits_the_screen(opened: Any, width: int) -> None:
     opened.set_viewport_size({"width": width, "height": 800})
     assert opened.evaluate("document.documentElement.scrollWidth") <= width
     size = "el => el.querySelector('text').getBoundingClientRect().height"
@@ -170,7 +177,7 @@ def test_it_fits_the_screen(opened, width):
 
 
 @pytest.mark.slow
-def test_print_opens_all(opened):
+def test_print_opens_all(opened: Any) -> None:
     opened.emulate_media(media="print")
     opened.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert opened.locator("details:not([open])").count() == 0

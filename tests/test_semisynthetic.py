@@ -1,5 +1,7 @@
 """Questions from a user's table: real where they say so, and answered rightly by construction."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -10,7 +12,7 @@ from acid_causal.semisynthetic import TableStream
 from acid_causal.synthetic.draws import seeded
 
 
-def stream_of(data: np.ndarray, **options: object) -> TableStream:
+def stream_of(data: np.ndarray, **options: Any) -> TableStream:
     return TableStream(torch.from_numpy(data).float(), 0, **options)
 
 
@@ -25,7 +27,7 @@ def confounded() -> np.ndarray:
     return np.column_stack([z, x, y, rng.poisson(1 + (z > 0))]).astype(float)
 
 
-def test_shapes_and_sizes(confounded):
+def test_shapes_and_sizes(confounded: np.ndarray) -> None:
     stream = stream_of(confounded, entries=4000, targets=(3, 5))
     assert stream.n == (50, 200)
     assert stream.d_z == (0, 2)
@@ -47,7 +49,7 @@ def test_shapes_and_sizes(confounded):
     assert sized.z.shape[1:] == (80, 1)
 
 
-def test_equal_generators_draw_equal_batches(confounded):
+def test_equal_generators_draw_equal_batches(confounded: np.ndarray) -> None:
     stream = stream_of(confounded)
     one, two, other = (stream.draw(seeded("a", k)) for k in (0, 0, 1))
     assert torch.equal(one.x, two.x)
@@ -55,7 +57,7 @@ def test_equal_generators_draw_equal_batches(confounded):
     assert one.x.shape != other.x.shape or not torch.equal(one.x, other.x)
 
 
-def test_conditioning_set_and_first_target_are_rows_of_the_table(confounded):
+def test_conditioning_set_and_first_target_are_rows_of_the_table(confounded: np.ndarray) -> None:
     stream = stream_of(confounded)
     table = torch.from_numpy(confounded).float()
     batch = stream.draw(seeded("rows"), n=60, d_z=2)
@@ -68,7 +70,7 @@ def test_conditioning_set_and_first_target_are_rows_of_the_table(confounded):
         assert len(set(places.float().argmax(dim=1).tolist())) > 55
 
 
-def test_redrawn_targets_are_as_discrete_as_their_columns(confounded):
+def test_redrawn_targets_are_as_discrete_as_their_columns(confounded: np.ndarray) -> None:
     stream = stream_of(confounded)
     values = [set(column.tolist()) for column in torch.from_numpy(confounded).float().T]
     batch = stream.draw(seeded("discrete"), n=100)
@@ -79,7 +81,9 @@ def test_redrawn_targets_are_as_discrete_as_their_columns(confounded):
     assert 0 < sum(counts) < len(counts)
 
 
-def test_independent_targets_keep_no_trace_of_what_their_columns_shared(confounded):
+def test_independent_targets_keep_no_trace_of_what_their_columns_shared(
+    confounded: np.ndarray,
+) -> None:
     """X and a column that it depends on strongly, redrawn: the level of Fisher's z holds."""
     stream = stream_of(confounded[:, :3], entries=8000)
     pvalues = []
@@ -101,7 +105,7 @@ def test_independent_targets_keep_no_trace_of_what_their_columns_shared(confound
         assert abs((p < level).mean() - level) < 4 * np.sqrt(level / len(p)) + 0.01
 
 
-def test_dependence_shows_where_it_was_put_in(confounded):
+def test_dependence_shows_where_it_was_put_in(confounded: np.ndarray) -> None:
     stream = stream_of(confounded)
     inside, outside = [], []
     for k in range(30):
@@ -116,7 +120,7 @@ def test_dependence_shows_where_it_was_put_in(confounded):
     assert torch.cat(inside).median() > 2 * torch.cat(outside).median()
 
 
-def test_an_x_that_is_a_function_of_z_has_no_effects():
+def test_an_x_that_is_a_function_of_z_has_no_effects() -> None:
     rng = np.random.default_rng(0)
     z = rng.normal(size=200)
     stream = stream_of(np.column_stack([z, -3 * z, np.exp(z)]))

@@ -1,6 +1,7 @@
 """Tables as text: CSV and TSV, and files that are neither."""
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ from acid_causal.table_file import read_table_file
 
 
 @pytest.fixture
-def frame(table) -> pd.DataFrame:
+def frame(table: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame(table[:, :2], columns=["a", "income, net"])
 
 
@@ -26,20 +27,24 @@ def frame(table) -> pd.DataFrame:
         ("data.TAB", {"sep": "\t"}),
     ],
 )
-def test_the_forms_of_a_table(tmp_path, frame, name, options):
+def test_the_forms_of_a_table(
+    tmp_path: Path, frame: pd.DataFrame, name: str, options: dict[str, str]
+) -> None:
     frame.to_csv(tmp_path / name, index=False, **options)
     pd.testing.assert_frame_equal(read_table_file(tmp_path / name), frame)
 
 
 @pytest.mark.parametrize(("header", "row"), [("a, b", "{}, {}"), ("a,b", "{},{},")])
-def test_spaces_after_separators_and_separators_at_the_end(tmp_path, header, row):
+def test_spaces_after_separators_and_separators_at_the_end(
+    tmp_path: Path, header: str, row: str
+) -> None:
     path = tmp_path / "data.csv"
     path.write_text("\n".join([header, row.format(1.5, 2), row.format(3, 4)]))
     expected = pd.DataFrame({"a": [1.5, 3.0], "b": [2, 4]})
     pd.testing.assert_frame_equal(read_table_file(path), expected)
 
 
-def test_types_and_missing_values(tmp_path):
+def test_types_and_missing_values(tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
     path.write_text("number,flag,text\n1,True,x\n,False,y\nNA,True,z\n")
     frame = read_table_file(path)
@@ -65,14 +70,14 @@ TOO_MANY = "more fields in its rows than in its header"
         (b"\x1f\x8b\x08\x00", "utf-8"),
     ],
 )
-def test_files_that_are_no_tables(tmp_path, content, message):
+def test_files_that_are_no_tables(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "bad.csv"
     path.write_bytes(content)
     with pytest.raises(InputError, match=f"bad.csv.*{message}"):
         read_table_file(path)
 
 
-def test_what_is_no_file(tmp_path):
+def test_what_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.csv': No such file"):
         read_table_file(tmp_path / "none.csv")
     with pytest.raises(InputError, match="Is a directory"):
@@ -83,7 +88,7 @@ def test_what_is_no_file(tmp_path):
 
 
 @pytest.mark.parametrize("ending", ["parquet", "PQ", "xlsx"])
-def test_binary_files(tmp_path, frame, ending):
+def test_binary_files(tmp_path: Path, frame: pd.DataFrame, ending: str) -> None:
     path = tmp_path / f"data.{ending}"
     frame["whole"] = np.arange(len(frame))
     frame["text"] = "x"
@@ -96,7 +101,7 @@ def test_binary_files(tmp_path, frame, ending):
     assert read["whole"].dtype.kind == "i"
 
 
-def test_the_first_sheet_is_read_and_names_are_text(tmp_path):
+def test_the_first_sheet_is_read_and_names_are_text(tmp_path: Path) -> None:
     path = tmp_path / "data.xlsx"
     with pd.ExcelWriter(path) as writer:
         pd.DataFrame({2020: [1, 2], 2021: [3, 4]}).to_excel(writer, sheet_name="a", index=False)
@@ -106,7 +111,7 @@ def test_the_first_sheet_is_read_and_names_are_text(tmp_path):
 
 @pytest.mark.parametrize("ending", ["parquet", "xlsx"])
 @pytest.mark.parametrize("content", [b"", b"a,b\n1,2\n", b"PK\x03\x04 cut short", b"PAR1"])
-def test_damaged_binary_files(tmp_path, ending, content):
+def test_damaged_binary_files(tmp_path: Path, ending: str, content: bytes) -> None:
     path = tmp_path / f"bad.{ending}"
     path.write_bytes(content)
     with pytest.raises(InputError, match=r"cannot read the table .*bad"):
@@ -116,13 +121,15 @@ def test_damaged_binary_files(tmp_path, ending, content):
 
 
 @pytest.mark.parametrize("ending", ["xls", "ods"])
-def test_kinds_that_are_not_read(tmp_path, ending):
+def test_kinds_that_are_not_read(tmp_path: Path, ending: str) -> None:
     with pytest.raises(InputError, match=r"save it as \.xlsx or as \.csv"):
         read_table_file(tmp_path / f"data.{ending}")
 
 
 @pytest.mark.parametrize(("ending", "package"), [("parquet", "pyarrow"), ("xlsx", "openpyxl")])
-def test_a_package_that_is_missing(tmp_path, frame, monkeypatch, ending, package):
+def test_a_package_that_is_missing(
+    tmp_path: Path, frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch, ending: str, package: str
+) -> None:
     path = tmp_path / f"data.{ending}"
     path.write_bytes(b"whatever")
     monkeypatch.setitem(sys.modules, package, None)
@@ -135,7 +142,7 @@ def test_a_package_that_is_missing(tmp_path, frame, monkeypatch, ending, package
 # ---- separators ------------------------------------------------------------------------
 
 
-def test_separators_and_decimal_commas(tmp_path, frame):
+def test_separators_and_decimal_commas(tmp_path: Path, frame: pd.DataFrame) -> None:
     path = tmp_path / "data.csv"
     frame.to_csv(path, sep=";", decimal=",", index=False, encoding="utf-8-sig")
     with pytest.raises(InputError, match=r"name every column; if ';'.*--separator ';'"):
@@ -161,19 +168,21 @@ def test_separators_and_decimal_commas(tmp_path, frame):
         ({"decimal": ""}, "decimal must be another character"),
     ],
 )
-def test_marks_that_are_none(tmp_path, frame, options, message):
+def test_marks_that_are_none(
+    tmp_path: Path, frame: pd.DataFrame, options: dict[str, str], message: str
+) -> None:
     frame.to_csv(tmp_path / "data.csv")
     with pytest.raises(OptionError, match=message):
         read_table_file(tmp_path / "data.csv", **options)
 
 
-def test_a_single_column_is_a_table(tmp_path):
+def test_a_single_column_is_a_table(tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
     path.write_text("a\n1\n2\n")
     assert list(read_table_file(path)["a"]) == [1, 2]
 
 
-def test_columns_of_one_name(tmp_path):
+def test_columns_of_one_name(tmp_path: Path) -> None:
     path = tmp_path / "data.parquet"
     pd.DataFrame({"1": [1.0], "2": [2.0]}).to_parquet(path)
     assert list(read_table_file(path)) == ["1", "2"]

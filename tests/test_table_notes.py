@@ -9,11 +9,11 @@ from acid_causal.table_notes import looks_like_row_number, notes_on
 
 
 @pytest.fixture
-def frame(table) -> pd.DataFrame:
+def frame(table: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame(table[:50, :3], columns=list("abc"))
 
 
-def test_nothing_to_say(frame):
+def test_nothing_to_say(frame: pd.DataFrame) -> None:
     assert list(notes_on(read_table(frame))) == []
 
 
@@ -33,7 +33,7 @@ def test_nothing_to_say(frame):
         ("id", np.r_[np.nan, np.arange(1, 50)], False),
     ],
 )
-def test_row_numbers(frame, name, values, expected):
+def test_row_numbers(frame: pd.DataFrame, name: str, values: np.ndarray, expected: bool) -> None:
     frame = frame.assign(**{name: values})
     table = read_table(frame, missing="drop")
     assert looks_like_row_number(table, 3) is expected
@@ -45,7 +45,7 @@ def test_row_numbers(frame, name, values, expected):
     )
 
 
-def test_gaps(frame):
+def test_gaps(frame: pd.DataFrame) -> None:
     frame["sex"] = [0, 1] * 25
     frame.loc[[1, 4], "b"] = np.nan
     frame.loc[7, "sex"] = np.nan

@@ -16,14 +16,16 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from acid_causal.checkpoint import TrainedModel
 from acid_causal.errors import AcidWarning, InputError, OptionError
+from acid_causal.inputs import Question
 from acid_causal.null import FITTED, Facts
 from acid_causal.tester import Tester, ci_test
 
 TOLERANCE = 1e-4
 
 
-def questions(d: int, sizes=(0, 1, 2)) -> list:
+def questions(d: int, sizes: tuple[int, ...] = (0, 1, 2)) -> list[Question]:
     return [
         (i, j, cond)
         for i, j in combinations(range(d), 2)
@@ -32,11 +34,11 @@ def questions(d: int, sizes=(0, 1, 2)) -> list:
     ]
 
 
-def pvalues(tester: Tester, asked: list) -> np.ndarray:
+def pvalues(tester: Tester, asked: list[Question]) -> np.ndarray:
     return np.array([result.pvalue for result in tester.test_many(asked)])
 
 
-def test_ci_test_equals_the_tester(tiny_model, table):
+def test_ci_test_equals_the_tester(tiny_model: TrainedModel, table: np.ndarray) -> None:
     tester = Tester(table, model=tiny_model)
     for cond in ((), (4,), (1, 4, 5)):
         z = table[:, list(cond)] if cond else None
@@ -47,7 +49,7 @@ def test_ci_test_equals_the_tester(tiny_model, table):
         assert one.pvalue == pytest.approx(np.exp(one.log_pvalue))
 
 
-def test_batches_and_caches_move_nothing(tiny_model, table):
+def test_batches_and_caches_move_nothing(tiny_model: TrainedModel, table: np.ndarray) -> None:
     asked = questions(6)
     expected = pvalues(Tester(table, model=tiny_model), asked)
     alone = Tester(table, model=tiny_model, batch_entries=1, cache_bytes=0)
@@ -61,7 +63,7 @@ def test_batches_and_caches_move_nothing(tiny_model, table):
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), d_z=st.integers(0, 4))
-def test_invariances(tiny_model, seed, d_z):
+def test_invariances(tiny_model: TrainedModel, seed: int, d_z: int) -> None:
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(60, 2 + d_z)) @ rng.normal(size=(2 + d_z, 2 + d_z))
     tester = Tester(x, model=tiny_model)
@@ -84,7 +86,7 @@ def test_invariances(tiny_model, seed, d_z):
         assert 0 <= same <= 1
 
 
-def test_kinds_of_arrays_make_no_difference(tiny_model, table):
+def test_kinds_of_arrays_make_no_difference(tiny_model: TrainedModel, table: np.ndarray) -> None:
     asked = questions(6, sizes=(1,))
     table = np.round(table, 2)
     before = table.copy()
@@ -96,7 +98,7 @@ def test_kinds_of_arrays_make_no_difference(tiny_model, table):
     np.testing.assert_array_equal(table, before)
 
 
-def test_several_components(tiny_model, table):
+def test_several_components(tiny_model: TrainedModel, table: np.ndarray) -> None:
     x, y, z = table[:, :2], table[:, 3:5], table[:, [5]]
     expected = ci_test(x, y, z, model=tiny_model).pvalue
     assert ci_test(y, x, z, model=tiny_model).pvalue == pytest.approx(expected, abs=TOLERANCE)
@@ -104,7 +106,7 @@ def test_several_components(tiny_model, table):
     assert swapped == pytest.approx(expected, abs=TOLERANCE)
 
 
-def test_constant_columns(tiny_model, table):
+def test_constant_columns(tiny_model: TrainedModel, table: np.ndarray) -> None:
     flat = np.column_stack([table, np.full(120, 3.0)])
     tester = Tester(flat, model=tiny_model)
     with pytest.warns(AcidWarning, match="X7"):
@@ -116,14 +118,14 @@ def test_constant_columns(tiny_model, table):
     assert tester.test(0, 3, (6,)) == tester.test(0, 3)
 
 
-def test_deterministic_relations(tiny_model, table):
+def test_deterministic_relations(tiny_model: TrainedModel, table: np.ndarray) -> None:
     copies = np.column_stack([table, 3 * table[:, 2] + 1])
     tester = Tester(copies, model=tiny_model)
     with pytest.warns(AcidWarning, match="deterministic"):
         assert tester.test(6, 0, (2, 4)).pvalue == 1.0
 
 
-def test_one_determined_component_leaves_the_others(tiny_model):
+def test_one_determined_component_leaves_the_others(tiny_model: TrainedModel) -> None:
     rng = np.random.default_rng(3)
     a, b, c = rng.normal(size=(3, 150, 1))
     y = b + 0.01 * c
@@ -132,7 +134,9 @@ def test_one_determined_component_leaves_the_others(tiny_model):
     assert both.pvalue == pytest.approx(ci_test(b, y, a, model=tiny_model).pvalue, abs=TOLERANCE)
 
 
-def test_the_null_is_asked_with_the_facts_of_the_question(tiny_model, table):
+def test_the_null_is_asked_with_the_facts_of_the_question(
+    tiny_model: TrainedModel, table: np.ndarray
+) -> None:
     """The p-value assembled by hand from the network and the null."""
     network, x, y, z = tiny_model.network, table[:, :2], table[:, 2:4], table[:, 4:]
     tables = [network.transform(torch.from_numpy(v)[None]).float() for v in (x, y, z)]
@@ -154,7 +158,7 @@ def test_the_null_is_asked_with_the_facts_of_the_question(tiny_model, table):
     assert got.probability == pytest.approx(1 / (1 + np.exp(-statistic[0])), abs=1e-4)
 
 
-def test_a_model_is_shared_without_being_moved(tiny_model, table):
+def test_a_model_is_shared_without_being_moved(tiny_model: TrainedModel, table: np.ndarray) -> None:
     first = Tester(table, model=tiny_model)
     Tester(table, model=tiny_model, device="cpu")
     assert first._network is tiny_model.network
@@ -162,7 +166,7 @@ def test_a_model_is_shared_without_being_moved(tiny_model, table):
 
 
 @pytest.mark.filterwarnings("ignore:.* holds a column of few different values")
-def test_discrete_conditioning_sets_in_any_order(tiny_model):
+def test_discrete_conditioning_sets_in_any_order(tiny_model: TrainedModel) -> None:
     rng = np.random.default_rng(11)
     x = np.sign(rng.normal(size=(200, 7)))
     x[:, :2] = rng.normal(size=(200, 2)) + x[:, 2:3]
@@ -175,14 +179,16 @@ def test_discrete_conditioning_sets_in_any_order(tiny_model):
     assert turned == pytest.approx(expected, abs=TOLERANCE)
 
 
-def test_collinear_conditioning_sets_are_finite(tiny_model, table):
+def test_collinear_conditioning_sets_are_finite(
+    tiny_model: TrainedModel, table: np.ndarray
+) -> None:
     near = table[:, 0] + table[:, 1] + 1e-8 * table[:, 4]
     tester = Tester(np.column_stack([table, near, near]), model=tiny_model)
     for cond in ((0, 1, 6), (6, 7), (0, 6, 7)):
         assert np.isfinite(tester.test(2, 3, cond).pvalue)
 
 
-def test_extreme_scales(tiny_model, table):
+def test_extreme_scales(tiny_model: TrainedModel, table: np.ndarray) -> None:
     asked = questions(6, sizes=(1,))
     expected = pvalues(Tester(table, model=tiny_model), asked)
     scales = np.array([1e-300, 1e-12, 1.0, 1e12, 1e290, 1.0])
@@ -193,7 +199,9 @@ def test_extreme_scales(tiny_model, table):
     assert np.isfinite(pvalues(Tester(outlier, model=tiny_model), asked)).all()
 
 
-def test_dropping_rows_is_dropping_them_by_hand(tiny_model, table):
+def test_dropping_rows_is_dropping_them_by_hand(
+    tiny_model: TrainedModel, table: np.ndarray
+) -> None:
     holes = table.copy()
     holes[:7, 2] = np.nan
     holes[5:20, 4] = np.nan
@@ -212,7 +220,7 @@ def test_dropping_rows_is_dropping_them_by_hand(tiny_model, table):
         Tester(holes, model=tiny_model)
 
 
-def test_no_complete_row(tiny_model, table):
+def test_no_complete_row(tiny_model: TrainedModel, table: np.ndarray) -> None:
     holes = table.copy()
     holes[:60, 0] = np.nan
     holes[58:, 1] = np.nan
@@ -222,7 +230,7 @@ def test_no_complete_row(tiny_model, table):
     assert tester.test(0, 2).n == 60
 
 
-def test_sizes_beyond_training(tiny_model, table):
+def test_sizes_beyond_training(tiny_model: TrainedModel, table: np.ndarray) -> None:
     with pytest.warns(AcidWarning, match="fewer than the 20"):
         p = Tester(table[:10], model=tiny_model).test(0, 1, (2,)).pvalue
     assert 0 <= p <= 1
@@ -232,12 +240,12 @@ def test_sizes_beyond_training(tiny_model, table):
     assert 0 <= p <= 1
 
 
-def test_lengths_must_agree(tiny_model, table):
+def test_lengths_must_agree(tiny_model: TrainedModel, table: np.ndarray) -> None:
     with pytest.raises(InputError, match="x has 120, y has 119"):
         ci_test(table[:, 0], table[1:, 1], model=tiny_model)
 
 
-def test_options_are_checked(tiny_model, table):
+def test_options_are_checked(tiny_model: TrainedModel, table: np.ndarray) -> None:
     with pytest.raises(OptionError, match="conditional"):
         Tester(table, model=tiny_model, null="conditonal")
     with pytest.raises(OptionError, match="acid-base"):
@@ -249,7 +257,7 @@ def test_options_are_checked(tiny_model, table):
         Tester(table, model=of_before, null="sized")
 
 
-def test_nulls_differ_and_all_are_p_values(tiny_model, table):
+def test_nulls_differ_and_all_are_p_values(tiny_model: TrainedModel, table: np.ndarray) -> None:
     asked = questions(6, sizes=(1,))
     by_null = [pvalues(Tester(table, model=tiny_model, null=null), asked) for null in FITTED]
     for one, other in combinations(by_null, 2):
@@ -257,7 +265,9 @@ def test_nulls_differ_and_all_are_p_values(tiny_model, table):
         assert not np.allclose(one, other, atol=1e-3)
 
 
-def test_fingerprint_knows_data_weights_and_options(tiny_model, table):
+def test_fingerprint_knows_data_weights_and_options(
+    tiny_model: TrainedModel, table: np.ndarray
+) -> None:
     prints = [Tester(table, model=tiny_model).fingerprint]
     changed = table.copy()
     changed[50, 3] += 1e-9
@@ -267,7 +277,9 @@ def test_fingerprint_knows_data_weights_and_options(tiny_model, table):
     assert Tester(table.copy(), model=tiny_model).fingerprint == prints[0]
 
 
-def test_threads_copies_and_pickles_answer_alike(tiny_model, table):
+def test_threads_copies_and_pickles_answer_alike(
+    tiny_model: TrainedModel, table: np.ndarray
+) -> None:
     asked = questions(6)
     tester = Tester(table, model=tiny_model, cache_bytes=20_000)
     expected = pvalues(tester, asked)
@@ -278,7 +290,7 @@ def test_threads_copies_and_pickles_answer_alike(tiny_model, table):
         np.testing.assert_allclose(pvalues(other, asked), expected, atol=TOLERANCE)
 
 
-def test_cache_is_bounded(tiny_model, table):
+def test_cache_is_bounded(tiny_model: TrainedModel, table: np.ndarray) -> None:
     tester = Tester(table, model=tiny_model, cache_bytes=1_000_000, batch_entries=500)
     tester.test_many(questions(6))
     kept = tester._answering.encodings
@@ -289,7 +301,9 @@ def test_cache_is_bounded(tiny_model, table):
     assert len(kept._places) == sum(map(len, kept._kept.values()))
 
 
-def test_a_tester_is_freed_with_its_last_reference(tiny_model, table):
+def test_a_tester_is_freed_with_its_last_reference(
+    tiny_model: TrainedModel, table: np.ndarray
+) -> None:
     """Not when Python next looks for cycles: each holds up to `cache_bytes` of encodings."""
     tester = Tester(table, model=tiny_model)
     tester.test_many(questions(6, sizes=(0, 1)))
@@ -302,8 +316,8 @@ def test_a_tester_is_freed_with_its_last_reference(tiny_model, table):
         gc.enable()
 
 
-def test_progress_counts_every_question(tiny_model, table):
-    counted = []
+def test_progress_counts_every_question(tiny_model: TrainedModel, table: np.ndarray) -> None:
+    counted: list[int] = []
     asked = questions(6)
     Tester(table, model=tiny_model, batch_entries=2000).test_many(asked, progress=counted.append)
     assert sum(counted) == len(asked)

@@ -8,19 +8,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from sklearn.metrics import roc_auc_score
 
-from acid_causal.checkpoint import load_model, read_tensors, save_tensors
+from acid_causal.checkpoint import TrainedModel, load_model, read_tensors, save_tensors
 from acid_causal.errors import ModelError, OptionError
 from acid_causal.metrics import read_metrics
-from acid_causal.model import ModelConfig
+from acid_causal.model import ACIDModel, ModelConfig
 from acid_causal.recipe import Recipe, TrainingConfig
 from acid_causal.scoring import score_pairs, transform_batch
-from acid_causal.synthetic import Stream, StreamConfig
+from acid_causal.synthetic import Batch, Stream, StreamConfig
 from acid_causal.training import Trainer, learning_rate, train_model
 
 RECIPE = Recipe(
@@ -43,7 +44,7 @@ def interrupted_at(batch: int) -> Iterator[None]:
     """Presses Ctrl-C while a batch is drawn."""
     draw = Stream.__getitem__
 
-    def interrupting(self: Stream, number: int):
+    def interrupting(self: Stream, number: int) -> Batch:
         if number == batch:
             raise KeyboardInterrupt
         return draw(self, number)
@@ -54,7 +55,7 @@ def interrupted_at(batch: int) -> Iterator[None]:
             yield
 
 
-def test_resuming_equals_never_stopping(tmp_path):
+def test_resuming_equals_never_stopping(tmp_path: Path) -> None:
     expected = trained(RECIPE, tmp_path / "whole")
     with interrupted_at(10):  # the last checkpoint is at 8
         trained(RECIPE, tmp_path / "cut")
@@ -67,15 +68,17 @@ def test_resuming_equals_never_stopping(tmp_path):
     assert [m["loss"] for m in cut] == [m["loss"] for m in whole]
 
 
-def test_a_failed_checkpoint_leaves_the_last_one_whole(tmp_path, monkeypatch):
-    def full_disk(tensors, filename, metadata=None):
+def test_a_failed_checkpoint_leaves_the_last_one_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full_disk(tensors: object, filename: str | Path, metadata: object = None) -> None:
         Path(filename).write_bytes(b"half a fi")
         raise OSError(28, "No space left on device")
 
     saved = []
     original = Trainer._save
 
-    def save(self, model, optimiser, step):
+    def save(self: Trainer, model: ACIDModel, optimiser: torch.optim.Adam, step: int) -> None:
         if step == 8:
             monkeypatch.setattr("acid_causal.checkpoint.save_file", full_disk)
         original(self, model, optimiser, step)
@@ -90,7 +93,7 @@ def test_a_failed_checkpoint_leaves_the_last_one_whole(tmp_path, monkeypatch):
     assert trained(RECIPE, tmp_path, resume=True)
 
 
-def test_a_run_is_not_overwritten_or_mixed(tmp_path):
+def test_a_run_is_not_overwritten_or_mixed(tmp_path: Path) -> None:
     trained(RECIPE, tmp_path)
     with pytest.raises(OptionError, match="--resume"):
         trained(RECIPE, tmp_path)
@@ -98,7 +101,7 @@ def test_a_run_is_not_overwritten_or_mixed(tmp_path):
         trained(replace(RECIPE, seed=1), tmp_path, resume=True)
 
 
-def test_resuming_before_the_first_checkpoint(tmp_path):
+def test_resuming_before_the_first_checkpoint(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"no checkpoint yet.*start without --resume"):
         trained(RECIPE, tmp_path, resume=True)
     with interrupted_at(2):  # the first checkpoint is at 4
@@ -109,7 +112,7 @@ def test_resuming_before_the_first_checkpoint(tmp_path):
     assert len(read_metrics(tmp_path / "metrics.jsonl")) == 12
 
 
-def test_another_number_of_processes_is_refused(tmp_path):
+def test_another_number_of_processes_is_refused(tmp_path: Path) -> None:
     with interrupted_at(5):
         trained(RECIPE, tmp_path)
     state = tmp_path / "state.safetensors"
@@ -123,7 +126,7 @@ def test_another_number_of_processes_is_refused(tmp_path):
     assert trained(RECIPE, tmp_path, resume=True)
 
 
-def test_schedule_warms_up_and_falls():
+def test_schedule_warms_up_and_falls() -> None:
     config = TrainingConfig(steps=1000, warmup=100, learning_rate=1e-3)
     rates = [learning_rate(config, step) for step in range(1000)]
     assert rates[0] == pytest.approx(1e-5)
@@ -133,9 +136,10 @@ def test_schedule_warms_up_and_falls():
 
 
 @pytest.mark.parametrize("head", ["cross-covariance", "paper"])
-def test_trained_model_file(tmp_path, head):
+def test_trained_model_file(tmp_path: Path, head: str) -> None:
     recipe = replace(RECIPE, model=replace(RECIPE.model, head=head))
     path = train_model(recipe, tmp_path, device="cpu", null_questions=1000, progress=False)
+    assert path is not None
     model = load_model(path)
     assert model.recipe == recipe
     assert model.history["steps"] == 12
@@ -143,6 +147,7 @@ def test_trained_model_file(tmp_path, head):
     onward = train_model(
         recipe, tmp_path / "onward", device="cpu", start=path, null_questions=1000, progress=False
     )
+    assert onward is not None
     assert load_model(onward).history["steps"] == 24
 
 
@@ -156,7 +161,9 @@ def test_trained_model_file(tmp_path, head):
         ("transform", "standardise"),
     ],
 )
-def test_starting_from_another_architecture(tmp_path, tiny_model, field, value):
+def test_starting_from_another_architecture(
+    tmp_path: Path, tiny_model: TrainedModel, field: str, value: Any
+) -> None:
     """The last two fit by their shapes, and their weights would mean something else."""
     tiny_model.save(tmp_path / "tiny.safetensors")
     model = replace(tiny_model.recipe.model, **{field: value})
@@ -169,7 +176,7 @@ def test_starting_from_another_architecture(tmp_path, tiny_model, field, value):
     assert not (tmp_path / "run").exists()
 
 
-def test_starting_with_another_dropout_and_rank(tmp_path, tiny_model):
+def test_starting_with_another_dropout_and_rank(tmp_path: Path, tiny_model: TrainedModel) -> None:
     model = replace(tiny_model.recipe.model, dropout=0.3, smoother_rank=8)
     recipe = replace(RECIPE, model=model, training=TrainingConfig(steps=1, learning_rate=1e-12))
     network = Trainer(recipe, tmp_path, CPU, start=tiny_model).run(progress=False)
@@ -177,14 +184,14 @@ def test_starting_with_another_dropout_and_rank(tmp_path, tiny_model):
         torch.testing.assert_close(network.state_dict()[name], tensor, msg=name)
 
 
-def test_bfloat16_needs_a_gpu(tmp_path):
+def test_bfloat16_needs_a_gpu(tmp_path: Path) -> None:
     recipe = replace(RECIPE, training=replace(RECIPE.training, precision="bfloat16"))
     with pytest.raises(OptionError, match=r"bfloat16 .* on a CPU.*float32"):
         train_model(recipe, tmp_path / "run", device="cpu", progress=False)
     assert not (tmp_path / "run").exists()
 
 
-def test_it_learns(tmp_path):
+def test_it_learns(tmp_path: Path) -> None:
     """A few dozen steps lift the AUC on easy questions well above chance, at any seed."""
     stream = StreamConfig(
         entries=4000,
@@ -209,7 +216,7 @@ def test_it_learns(tmp_path):
     assert np.mean(losses[-10:]) < 0.9 * math.log(2)
 
 
-def test_imports_neither_causal_learn_nor_pandas():
+def test_imports_neither_causal_learn_nor_pandas() -> None:
     code = (
         "import sys, json, acid_causal.training;"
         "print(json.dumps([m for m in ('causallearn', 'pandas') if m in sys.modules]))"
@@ -218,7 +225,7 @@ def test_imports_neither_causal_learn_nor_pandas():
     assert json.loads(out.stdout) == []
 
 
-def test_the_papers_own_recipe_trains(tmp_path):
+def test_the_papers_own_recipe_trains(tmp_path: Path) -> None:
     recipe = Recipe.read(
         Path(__file__).parents[1] / "benchmarks" / "recipes" / "acid-mlp16-paper.toml"
     )
@@ -239,7 +246,7 @@ def test_the_papers_own_recipe_trains(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_compiled_run_trains_like_a_plain_one(tmp_path):
+def test_a_compiled_run_trains_like_a_plain_one(tmp_path: Path) -> None:
     """In processes of their own, where no checker of shapes stands in the compiler's way."""
     losses = []
     for compiled in ("false", "true"):
@@ -261,7 +268,7 @@ def run_training(recipe: Path, folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_two_processes_train_together(tmp_path):
+def test_two_processes_train_together(tmp_path: Path) -> None:
     recipe = tmp_path / "tiny.toml"
     recipe.write_text(
         'name = "tiny"\n[model]\ne = 16\nlayers = 1\nhead_count = 2\n'

@@ -8,7 +8,7 @@ from benchmarks.ceiling import _collider, _edge
 
 
 @pytest.mark.parametrize("model", ["collider", "chain", "fork"])
-def test_oracle_tells_dependent_data_from_their_twins(model):
+def test_oracle_tells_dependent_data_from_their_twins(model: str) -> None:
     generator = seeded("test", "ceiling", model)
     draws = [
         _collider(60, 2, generator)

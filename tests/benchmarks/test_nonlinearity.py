@@ -5,6 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 
 from acid_causal.checkpoint import TrainedModel
 from benchmarks.__main__ import run_experiment
@@ -81,6 +82,7 @@ def test_heat_maps_frame_a_model_on_its_own_mechanism(
     heat_maps.draw_heat_maps(tables, "d_z = 10", tmp_path / "maps.png")
     for panel in panels:
         (frame,) = panel.patches
+        assert isinstance(frame, Rectangle)
         assert frame.get_xy() == (0.54, -0.46)  # column mlp16, row acid-mlp16
         assert sorted(text.get_text() for text in panel.texts) == ["0.21", "0.21", "0.97", "0.97"]
         labels = [label.get_text() for label in panel.get_yticklabels()]

@@ -32,7 +32,8 @@ def test_cells_are_those_of_the_plan() -> None:
 
 
 def test_rcit_is_asked_where_its_answers_say_something() -> None:
-    cells = {(j["n"], j["d_z"]) for j in random_dags.RANDOM_DAGS.jobs(["rcit"], False)}
+    jobs = random_dags.RANDOM_DAGS.jobs(["rcit"], False)
+    cells = {(j.number("n"), j.number("d_z")) for j in jobs}
     assert (100, 0) in cells
     assert (200, 1) in cells
     assert not any(n <= 100 and d_z for n, d_z in cells)

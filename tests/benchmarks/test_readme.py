@@ -1,24 +1,26 @@
 """README's numbers are the committed results', byte for byte."""
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 
 from acid_causal.errors import InputError, OptionError
 from benchmarks import claims, committed, costs, readme
 from benchmarks.experiments import EXPERIMENTS
+from benchmarks.jobs import Experiment
 from benchmarks.readme import DOCUMENTS, block, fill
 from benchmarks.runner import run_jobs
 from benchmarks.store import Store
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_tables_are_those_of_the_committed_results(document, tmp_path):
+def test_tables_are_those_of_the_committed_results(document: Path, tmp_path: Path) -> None:
     text = document.read_text(encoding="utf-8")
     assert fill(text, tmp_path) == text
 
 
-def test_every_experiment_with_rows_has_a_table():
+def test_every_experiment_with_rows_has_a_table() -> None:
     text = "".join(document.read_text(encoding="utf-8") for document in DOCUMENTS[:2])
     with_rows = [name for name in EXPERIMENTS if (committed.RESULTS / f"{name}.csv").exists()]
     assert [
@@ -26,7 +28,7 @@ def test_every_experiment_with_rows_has_a_table():
     ] == []
 
 
-def test_claims_have_a_block(tmp_path):
+def test_claims_have_a_block(tmp_path: Path) -> None:
     filled = fill("before\n<!-- results: claims -->\na stale table\n<!-- end -->\nafter", tmp_path)
     assert filled.startswith("before\n<!-- results: claims -->\n```text\nexperiment")
     assert filled.endswith("```\n<!-- end -->\nafter")
@@ -34,18 +36,20 @@ def test_claims_have_a_block(tmp_path):
     assert "stale" not in filled
 
 
-def test_unknown_blocks_are_told(tmp_path):
+def test_unknown_blocks_are_told(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match=r"unknown block of results 'claim'.*'claims'"):
         block("claim", tmp_path)
 
 
-def test_no_table_without_rows(tmp_path, monkeypatch):
+def test_no_table_without_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(committed, "RESULTS", tmp_path)
     with pytest.raises(InputError, match=r"graphs\.csv has no rows; python -m benchmarks graphs"):
         block("graphs", tmp_path)
 
 
-def test_a_table_says_which_units_were_not_run(toy, tmp_path, monkeypatch):
+def test_a_table_says_which_units_were_not_run(
+    toy: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(committed, "RESULTS", tmp_path)
     experiment = dataclasses.replace(toy, unit=("outcome",))
     run_jobs(toy, toy.jobs((), False)[:1], Store(tmp_path / "toy.csv", toy))
@@ -53,7 +57,7 @@ def test_a_table_says_which_units_were_not_run(toy, tmp_path, monkeypatch):
     assert text == "1 good rows\nNot run yet: raises, nan, blank."
 
 
-def test_costs_are_the_seconds_of_the_rows():
+def test_costs_are_the_seconds_of_the_rows() -> None:
     rows, _ = committed.committed(EXPERIMENTS["sachs-ci"])
     line = next(line for line in costs.table().splitlines() if line.startswith("sachs-ci"))
     _, count, minutes, costliest, *_ = line.split()

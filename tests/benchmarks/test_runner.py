@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from acid_causal.errors import InputError
-from benchmarks import provenance, runner
+from benchmarks import provenance
 from benchmarks.jobs import Experiment, Job, Results
 from benchmarks.runner import attempt, run_jobs
 from benchmarks.store import Store, frame
@@ -148,9 +149,9 @@ def test_global_generators_are_seeded(toy: Experiment) -> None:
 
 
 def test_thread_count_is_restored(toy: Experiment) -> None:
-    before = runner.torch.get_num_threads()
+    before = torch.get_num_threads()
     attempt(toy, toy.jobs((), False)[0], threads=before + 1)
-    assert runner.torch.get_num_threads() == before
+    assert torch.get_num_threads() == before
 
 
 def test_errors_name_no_folder_of_this_machine() -> None:

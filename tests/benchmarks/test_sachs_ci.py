@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -102,7 +103,7 @@ def test_acid_is_asked_by_table(tiny_model: TrainedModel, tmp_path: Path) -> Non
 def test_fine_tuned_models_know_the_table_or_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     """What each of the two is given, and which weights it starts from."""
     data, asked = np.ones((5, 11)), ((0, 1, (2, 3, 4)),)
-    calls = []
+    calls: list[tuple[tuple[Any, ...], dict[str, object]]] = []
 
     def noted(*args: object, **options: object) -> list[float]:
         calls.append((args, options))
@@ -142,7 +143,7 @@ def test_jobs() -> None:
 
 
 def test_rows_and_report(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def shared(method: str, data: np.ndarray, asked: Sequence[Question]) -> list[float]:
+    def shared(method: str, data: np.ndarray, asked: Sequence[Question]) -> Sequence[float]:
         return sachs_ci.one_at_a_time("fisherz", data, asked)
 
     # A method that shares work between questions, without the network's weights.

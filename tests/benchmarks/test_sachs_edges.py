@@ -16,7 +16,9 @@ def of_pair(method: str, x: str, y: str) -> Job:
     return Job("sachs-edges", method, (("x", x), ("y", y)), seed=0)
 
 
-def rows_of(pvalues: dict[tuple[str, str], tuple[float, float]], method: str) -> list[dict]:
+def rows_of(
+    pvalues: dict[tuple[str, str], tuple[float, float]], method: str
+) -> list[dict[str, object]]:
     return [
         {
             **dict(job.setting), "method": method, "given": "Akt",

@@ -1,10 +1,14 @@
 """`speed`: the plan, small measurements, the report on made-up rows."""
 
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from acid_causal.checkpoint import TrainedModel
 from benchmarks import timing
@@ -75,14 +79,14 @@ def test_long_runs_are_sampled() -> None:
 def test_gpu_jobs_run_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     (on_cpu, *_), (on_gpu, *_) = jobs_of("acid"), jobs_of("acid", device="cuda")
     for there in (False, True):
-        monkeypatch.setattr(speed.torch.cuda, "is_available", lambda there=there: there)
+        monkeypatch.setattr(torch.cuda, "is_available", lambda there=there: there)
         assert runs_here(on_cpu)
         assert runs_here(on_gpu) == there
 
 
 def test_cost_of_a_test_is_the_median_of_repetitions(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(np.cumsum([0, 1, 0, 5, 0, 3]))  # three repetitions of 1, 5 and 3 seconds
-    monkeypatch.setattr(timing.time, "perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr(time, "perf_counter", lambda: float(next(clock)))
     monkeypatch.setattr(timing, "SECONDS", 9.0)
     cost = time_test("fisherz", 50, 2, mode="default", device="cpu", **ONCE)
     assert cost.seconds_per_test == 3
@@ -102,7 +106,7 @@ def test_memory_of_a_test_grows_with_its_rows(acid: str) -> None:
 
 
 def test_cost_of_a_run_without_prefetching_and_with_a_warm_cache(acid: str) -> None:
-    where = {"device": "cpu", **ONCE}
+    where: dict[str, Any] = {"device": "cpu", **ONCE}
     usual = time_pc(acid, 80, 6, mode="default", **where)
     alone = time_pc(acid, 80, 6, mode=NO_PREFETCH, **where)
     warm = time_pc(acid, 80, 6, mode=WARM_CACHE, **where)
@@ -177,7 +181,7 @@ def test_jobs_ask_what_the_plan_says(
 ) -> None:
     asked = []
 
-    def noted(name: str):
+    def noted(name: str) -> Callable[..., timing.Cost]:
         def work(*args: object, **kwargs: object) -> timing.Cost:
             asked.append((name, *args))
             return timing.Cost(1.0)

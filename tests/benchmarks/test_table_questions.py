@@ -5,13 +5,14 @@ import pytest
 from scipy import stats
 
 from acid_causal.errors import OptionError
+from acid_causal.synthetic.datasets import LabelledDatasets
 from benchmarks.real_tables import TABLES, real_table
 from benchmarks.table_questions import NEIGHBOURS, table_questions
 
 GAUSSIAN = np.random.default_rng(5).multivariate_normal(np.zeros(4), 0.5 + 0.5 * np.eye(4), 1000)
 
 
-def partial_correlation_pvalues(drawn) -> np.ndarray:
+def partial_correlation_pvalues(drawn: LabelledDatasets) -> np.ndarray:
     n, d_z = drawn.z.shape[1:]
     pvalues = []
     for x, y, z in zip(drawn.x.numpy(), drawn.y.numpy(), drawn.z.numpy(), strict=True):
@@ -30,7 +31,7 @@ def places(values: np.ndarray) -> tuple[list[int], list[int]]:
 
 
 @pytest.mark.parametrize("d_z", [0, 1, 2])
-def test_x_and_z_are_rows_of_the_table_and_y_holds_values_of_a_column(d_z):
+def test_x_and_z_are_rows_of_the_table_and_y_holds_values_of_a_column(d_z: int) -> None:
     drawn = table_questions(GAUSSIAN, count=4, n=50, d_z=d_z, seed=0)
     assert drawn.x.shape == drawn.y.shape == (4, 50, 1)
     assert drawn.z.shape == (4, 50, d_z)
@@ -47,7 +48,7 @@ def test_x_and_z_are_rows_of_the_table_and_y_holds_values_of_a_column(d_z):
         assert not set(rows) & set(sources)
 
 
-def test_labels_hold():
+def test_labels_hold() -> None:
     """On a Gaussian table Fisher's z is exact, but for Y being drawn from neighbours."""
     drawn = table_questions(GAUSSIAN, count=800, n=60, d_z=1, seed=1)
     p = partial_correlation_pvalues(drawn)
@@ -59,7 +60,7 @@ def test_labels_hold():
     assert (p[label == 1] < 0.05).mean() > 0.25
 
 
-def test_seeds():
+def test_seeds() -> None:
     one, same, other = (
         table_questions(GAUSSIAN, count=2, n=20, d_z=1, seed=seed) for seed in (0, 0, 1)
     )
@@ -67,7 +68,7 @@ def test_seeds():
     assert not (one.y == other.y).all()
 
 
-def test_questions_that_a_table_cannot_hold():
+def test_questions_that_a_table_cannot_hold() -> None:
     with pytest.raises(OptionError, match="n must be at most 500, half of the rows"):
         table_questions(GAUSSIAN, count=2, n=501, d_z=1, seed=0)
     with pytest.raises(OptionError, match="d_z must be at most 2"):
@@ -84,7 +85,7 @@ def test_questions_that_a_table_cannot_hold():
         ("breast-cancer", (569, 31)),
     ],
 )
-def test_real_tables(name, shape):
+def test_real_tables(name: str, shape: tuple[int, int]) -> None:
     plain, coarse = real_table(name), real_table(f"{name}-coarse")
     assert plain.shape == coarse.shape == shape
     assert np.isfinite(plain).all()
@@ -96,7 +97,7 @@ def test_real_tables(name, shape):
     np.testing.assert_array_equal(plain[:, 2::3], coarse[:, 2::3])
 
 
-def test_unknown_table():
+def test_unknown_table() -> None:
     with pytest.raises(OptionError, match=r"unknown table 'whine'.*wine"):
         real_table("whine")
     assert set(TABLES) == {"sachs", "diabetes", "wine", "breast-cancer"}

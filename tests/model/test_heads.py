@@ -33,7 +33,7 @@ def compared(
     return head.compare(*lifted).amax((1, 2))
 
 
-def test_papers_head():
+def test_papers_head() -> None:
     x, y = features(0)
     head = PaperHead(ModelConfig(head="paper", head_count=HEADS, head_width=WIDTH))
     got = compared(head, x, y)[0]
@@ -47,7 +47,7 @@ def test_papers_head():
         np.testing.assert_allclose(got[h].item(), max(pairs), rtol=1e-5)
 
 
-def test_cross_covariance_head():
+def test_cross_covariance_head() -> None:
     x, y = features(1)
     head = CrossCovarianceHead(ModelConfig(head_count=HEADS, head_width=WIDTH))
     got = compared(head, x, y)[0]
@@ -66,7 +66,7 @@ def test_cross_covariance_head():
         np.testing.assert_allclose(got[HEADS + h].item(), max(effects), rtol=1e-3, atol=1e-4)
 
 
-def test_studentised_statistic_is_standard_under_h0_even_if_spreads_move_together():
+def test_studentised_statistic_is_standard_under_h0_even_if_spreads_move_together() -> None:
     """Features whose spreads share a cause, and whose means do not: t has mean 0 and sd about 1."""
     generator = torch.Generator().manual_seed(2)
     m, n = 2000, 200
@@ -110,7 +110,7 @@ def by_formula(block: MHAttn, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 # One token, few on either side, and so many that another way of computing takes over.
 @pytest.mark.parametrize("tokens", [(3, 5), (4, 1), (2, 30), (30, 2), (15, 20)])
-def test_attention_is_the_papers_formula(tokens):
+def test_attention_is_the_papers_formula(tokens: tuple[int, int]) -> None:
     block = attention_block()
     a, b = (torch.randn(2, 8, count, 6) for count in tokens)
     with torch.no_grad():
@@ -121,7 +121,7 @@ def test_attention_is_the_papers_formula(tokens):
             np.testing.assert_allclose(got[dataset, ..., row].T, expected, rtol=1e-4, atol=1e-5)
 
 
-def test_attention_over_samples_and_to_itself():
+def test_attention_over_samples_and_to_itself() -> None:
     block = attention_block()
     a = torch.randn(2, 8, 3, 6)
     with torch.no_grad():
@@ -137,7 +137,7 @@ def test_attention_over_samples_and_to_itself():
             np.testing.assert_allclose(to_itself[dataset, :, column].T, alone, rtol=1e-4, atol=1e-5)
 
 
-def test_residual_correlations():
+def test_residual_correlations() -> None:
     generator = np.random.default_rng(3)
     x, y = generator.normal(size=(N, D_X, 3)), generator.normal(size=(N, D_Y, 3))
     y[:, 2, 1] += x[:, 0, 1]

@@ -1,5 +1,7 @@
 """The network: cached equals uncached, and the symmetries that a test must have."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -8,12 +10,11 @@ from acid_causal.model import ACIDModel, ModelConfig
 from acid_causal.model.acid import _even_scale
 from acid_causal.model.smoothers import fit_smoothers
 
-SMALL = {"e": 16, "layers": 2, "attention_heads": 2, "head_count": 4, "smoother_rank": 24}
-FAST = ModelConfig(**SMALL)
-PAPER = ModelConfig(
-    **SMALL, residual_channels=False, sample_attention=True, head="paper", transform="standardise"
+FAST = ModelConfig(e=16, layers=2, attention_heads=2, head_count=4, smoother_rank=24)
+PAPER = replace(
+    FAST, residual_channels=False, sample_attention=True, head="paper", transform="standardise"
 )
-MIXED = ModelConfig(**SMALL, sample_attention=True, residual_channels=False)
+MIXED = replace(FAST, sample_attention=True, residual_channels=False)
 CONFIGS = pytest.mark.parametrize("config", [FAST, PAPER, MIXED], ids=["fast", "paper", "mixed"])
 
 
@@ -22,14 +23,16 @@ def network(config: ModelConfig) -> ACIDModel:
     return ACIDModel(config).eval()
 
 
-def draw(d_x: int, d_y: int, d_z: int, batch: int = 3, n: int = 40, seed: int = 0):
+def draw(
+    d_x: int, d_y: int, d_z: int, batch: int = 3, n: int = 40, seed: int = 0
+) -> list[torch.Tensor]:
     generator = torch.Generator().manual_seed(seed)
     return [torch.randn(batch, n, d, generator=generator) for d in (d_x, d_y, d_z)]
 
 
 @CONFIGS
 @pytest.mark.parametrize("dims", [(1, 1, 0), (1, 1, 1), (1, 1, 4), (2, 3, 2), (3, 1, 0)])
-def test_encode_and_score_equals_forward(config, dims):
+def test_encode_and_score_equals_forward(config: ModelConfig, dims: tuple[int, int, int]) -> None:
     model = network(config)
     x, y, z = draw(*dims)
     with torch.no_grad():
@@ -44,7 +47,7 @@ def test_encode_and_score_equals_forward(config, dims):
 
 @CONFIGS
 @pytest.mark.parametrize("dims", [(1, 1, 3), (2, 2, 2)])
-def test_symmetries(config, dims):
+def test_symmetries(config: ModelConfig, dims: tuple[int, int, int]) -> None:
     model = network(config)
     x, y, z = draw(*dims)
     rows = torch.randperm(x.shape[1], generator=torch.Generator().manual_seed(1))
@@ -60,7 +63,7 @@ def test_symmetries(config, dims):
 
 
 @CONFIGS
-def test_datasets_of_a_batch_do_not_mix(config):
+def test_datasets_of_a_batch_do_not_mix(config: ModelConfig) -> None:
     model = network(config)
     x, y, z = draw(1, 1, 3)
     with torch.no_grad():
@@ -69,7 +72,7 @@ def test_datasets_of_a_batch_do_not_mix(config):
 
 
 @CONFIGS
-def test_every_parameter_learns(config):
+def test_every_parameter_learns(config: ModelConfig) -> None:
     model = network(config).train()
     x, y, z = draw(2, 2, 3)
     model(x, y, z).sum().backward()
@@ -77,7 +80,7 @@ def test_every_parameter_learns(config):
     assert not idle
 
 
-def test_y_does_not_reach_the_encoding_of_x():
+def test_y_does_not_reach_the_encoding_of_x() -> None:
     model = network(FAST)
     x, y, z = draw(1, 1, 2)
     targets = torch.stack([x, y], dim=1)
@@ -88,7 +91,7 @@ def test_y_does_not_reach_the_encoding_of_x():
     torch.testing.assert_close(first.features, other[torch.arange(0, 6, 2)].features)
 
 
-def test_features_hold_nothing_that_z_tells():
+def test_features_hold_nothing_that_z_tells() -> None:
     """What the head compares is residualised: smoothed again, next to nothing comes out."""
     model = network(FAST)
     generator = torch.Generator().manual_seed(5)
@@ -104,7 +107,7 @@ def test_features_hold_nothing_that_z_tells():
     assert features.var() > 1e-4
 
 
-def test_rows_in_blocks_make_no_difference(monkeypatch):
+def test_rows_in_blocks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     model = network(FAST)
     x, y, z = draw(1, 2, 3)
     with torch.no_grad():
@@ -115,7 +118,9 @@ def test_rows_in_blocks_make_no_difference(monkeypatch):
 
 @CONFIGS
 @pytest.mark.parametrize("tokens", [1, 130, 500])
-def test_few_tokens_at_a_time_make_no_difference(config, tokens, monkeypatch):
+def test_few_tokens_at_a_time_make_no_difference(
+    config: ModelConfig, tokens: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Parts of a set's targets, single sets, and a few sets at a time, the last of them smaller."""
     model = network(config)
     targets, z = torch.randn(5, 3, 40, 2), torch.randn(5, 40, 2)
@@ -127,7 +132,7 @@ def test_few_tokens_at_a_time_make_no_difference(config, tokens, monkeypatch):
 
 
 @pytest.mark.parametrize("d_z", [1, 3])
-def test_sets_encoded_together_are_the_same_alone(d_z):
+def test_sets_encoded_together_are_the_same_alone(d_z: int) -> None:
     """Whichever part is taken of conditioning sets that were read together."""
     model = network(FAST)
     x, _, z = draw(1, 1, d_z, batch=5)
@@ -142,7 +147,7 @@ def test_sets_encoded_together_are_the_same_alone(d_z):
 
 @CONFIGS
 @pytest.mark.parametrize("d", [1, 2])
-def test_all_pairs_at_once_are_the_pairs_one_by_one(config, d):
+def test_all_pairs_at_once_are_the_pairs_one_by_one(config: ModelConfig, d: int) -> None:
     model = network(config)
     t = 4
     targets, z = torch.randn(3, t, 40, d), torch.randn(3, 40, 2)
@@ -156,7 +161,7 @@ def test_all_pairs_at_once_are_the_pairs_one_by_one(config, d):
         torch.testing.assert_close(got, model.score(encoding[i], encoding[j]), atol=1e-5, rtol=1e-5)
 
 
-def test_no_pairs_have_no_logits():
+def test_no_pairs_have_no_logits() -> None:
     """As where none of a batch's questions is one of independence."""
     model = network(FAST)
     with torch.no_grad():
@@ -167,13 +172,13 @@ def test_no_pairs_have_no_logits():
         assert model.score(none, none).shape == (0,)
 
 
-def test_the_papers_classifier_sees_nothing_but_the_head():
-    config = ModelConfig(**SMALL, head="paper", classifier_facts=False)
-    assert network(config).classifier[0].in_features == SMALL["head_count"]
+def test_the_papers_classifier_sees_nothing_but_the_head() -> None:
+    config = replace(FAST, head="paper", classifier_facts=False)
+    assert network(config).classifier[0].in_features == FAST.head_count
 
 
-def test_functions_of_z_are_noticed():
-    model = network(ModelConfig(**{**SMALL, "smoother_rank": 64}))
+def test_functions_of_z_are_noticed() -> None:
+    model = network(replace(FAST, smoother_rank=64))
     generator = torch.Generator().manual_seed(6)
     z = model.transform(torch.randn(1, 853, 2, generator=generator))
     noise = torch.randn(1, 853, 1, generator=generator)
@@ -187,7 +192,7 @@ def test_functions_of_z_are_noticed():
     assert encoding.explained[4, 0] < 0.1
 
 
-def test_autocast_leaves_the_regressions_alone():
+def test_autocast_leaves_the_regressions_alone() -> None:
     model = network(FAST)
     x, y, z = draw(1, 1, 3, n=80)
     with torch.no_grad():
@@ -201,8 +206,8 @@ def test_autocast_leaves_the_regressions_alone():
     torch.testing.assert_close(got.float(), expected, atol=0.05, rtol=0.05)
 
 
-def test_dropout_acts_in_training_only():
-    model = network(ModelConfig(**SMALL, dropout=0.3))
+def test_dropout_acts_in_training_only() -> None:
+    model = network(replace(FAST, dropout=0.3))
     x, y, z = draw(1, 1, 2)
     with torch.no_grad():
         assert torch.equal(model(x, y, z), model(x, y, z))
@@ -210,7 +215,7 @@ def test_dropout_acts_in_training_only():
         assert not torch.equal(model(x, y, z), model(x, y, z))
 
 
-def test_residuals_on_an_even_scale_lose_what_z_says_of_their_spread():
+def test_residuals_on_an_even_scale_lose_what_z_says_of_their_spread() -> None:
     generator = torch.Generator().manual_seed(11)
     z = torch.randn(1, 600, 1, generator=generator)
     noise = torch.randn(1, 600, 1, generator=generator)

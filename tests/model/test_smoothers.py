@@ -9,7 +9,7 @@ from acid_causal.model.smoothers import RIDGES, fit_smoothers, residualise, resi
 from acid_causal.model.transform import rank_normal
 
 
-def data(n: int = 60, d_z: int = 2):
+def data(n: int = 60, d_z: int = 2) -> tuple[torch.Tensor, torch.Tensor]:
     generator = torch.Generator().manual_seed(0)
     z = torch.randn(1, n, d_z, generator=generator)
     v = torch.sin(2 * z[..., 0]) + 0.3 * torch.randn(1, n, generator=generator)
@@ -20,7 +20,7 @@ def additive_kernel(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     return torch.exp(-0.5 * (a[:, None] - b[None]).square()).mean(-1)
 
 
-def test_fit_is_kernel_ridge_regression():
+def test_fit_is_kernel_ridge_regression() -> None:
     z, v = data()
     z, v = z.double(), v.double()
     smoother = fit_smoothers(z, rank=60)[1]
@@ -36,7 +36,7 @@ def test_fit_is_kernel_ridge_regression():
         )
 
 
-def test_residual_is_what_a_fit_without_the_row_leaves():
+def test_residual_is_what_a_fit_without_the_row_leaves() -> None:
     z, v = data()
     z, v = z.double(), v.double()
     smoother = fit_smoothers(z, rank=60)[0]  # linear: (K + ridge)^-1 is easy to refit
@@ -54,7 +54,7 @@ def test_residual_is_what_a_fit_without_the_row_leaves():
 
 
 @pytest.mark.parametrize("d_z", [1, 3])
-def test_nonlinear_dependence_is_explained(d_z):
+def test_nonlinear_dependence_is_explained(d_z: int) -> None:
     z, v = data(n=300, d_z=d_z)
     linear, additive, joint = (s.residuals(v)[0].var() for s in fit_smoothers(z, rank=48))
     noise = 0.09
@@ -63,7 +63,7 @@ def test_nonlinear_dependence_is_explained(d_z):
     assert joint < 1.8 * noise
 
 
-def test_no_row_order_and_no_column_order():
+def test_no_row_order_and_no_column_order() -> None:
     z, v = data(n=80, d_z=3)
     rows = torch.randperm(80, generator=torch.Generator().manual_seed(3))
     for a, b in zip(fit_smoothers(z, 32), fit_smoothers(z[:, rows].flip(2), 32), strict=True):
@@ -72,7 +72,7 @@ def test_no_row_order_and_no_column_order():
         )
 
 
-def test_only_the_joint_smoother_sees_an_interaction():
+def test_only_the_joint_smoother_sees_an_interaction() -> None:
     generator = torch.Generator().manual_seed(1)
     z = torch.randn(1, 400, 2, generator=generator)
     v = (z[..., 0] * z[..., 1] + 0.2 * torch.randn(1, 400, generator=generator))[:, None]
@@ -81,7 +81,7 @@ def test_only_the_joint_smoother_sees_an_interaction():
     assert joint < 0.4 * v.var()
 
 
-def test_each_target_gets_the_ridge_of_least_leave_one_out_error():
+def test_each_target_gets_the_ridge_of_least_leave_one_out_error() -> None:
     z, v = data(n=100, d_z=1)
     targets = torch.cat([v, torch.randn(v.shape, generator=torch.Generator().manual_seed(9))], 1)
     smoother = fit_smoothers(z, rank=40)[1]
@@ -103,7 +103,7 @@ def test_each_target_gets_the_ridge_of_least_leave_one_out_error():
 
 @pytest.mark.parametrize("kind", ["integers", "binary", "grid", "normal"])
 @pytest.mark.parametrize("d_z", [1, 4])
-def test_pivots_do_not_know_the_order_of_rows_or_columns(kind, d_z):
+def test_pivots_do_not_know_the_order_of_rows_or_columns(kind: str, d_z: int) -> None:
     generator = torch.Generator().manual_seed(4)
     z = torch.randn(1, 300, d_z, generator=generator)
     if kind == "integers":
@@ -127,7 +127,7 @@ def test_pivots_do_not_know_the_order_of_rows_or_columns(kind, d_z):
 
 
 @pytest.mark.parametrize("kind", ["copies", "constant", "few values"])
-def test_degenerate_conditioning_sets_stay_finite(kind):
+def test_degenerate_conditioning_sets_stay_finite(kind: str) -> None:
     z, v = data()
     if kind == "copies":
         z = torch.cat([z, z, z + 1e-8], dim=2)
@@ -141,7 +141,7 @@ def test_degenerate_conditioning_sets_stay_finite(kind):
         assert residual.abs().max() < 20
 
 
-def test_residualising_takes_for_each_column_what_suits_it():
+def test_residualising_takes_for_each_column_what_suits_it() -> None:
     generator = torch.Generator().manual_seed(12)
     z = torch.randn(1, 400, 2, generator=generator)
     noise = torch.randn(1, 4, 400, generator=generator)
@@ -158,13 +158,13 @@ def test_residualising_takes_for_each_column_what_suits_it():
     assert excess[3] < 0.05
 
 
-def test_residualising_without_smoothers_takes_the_mean():
+def test_residualising_without_smoothers_takes_the_mean() -> None:
     _, v = data()
     torch.testing.assert_close(residualise(v, ()), v - v.mean(2, keepdim=True))
 
 
 @pytest.mark.parametrize("count", [0, 3])
-def test_residualising_in_place(monkeypatch, count):
+def test_residualising_in_place(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     monkeypatch.setattr("acid_causal.model.blocks.ROW_BLOCK", 7)
     z, v = data()
     smoothers = fit_smoothers(z, 16)[:count]
@@ -173,7 +173,7 @@ def test_residualising_in_place(monkeypatch, count):
     torch.testing.assert_close(v, expected)
 
 
-def test_a_smoother_that_is_there_twice_counts_twice():
+def test_a_smoother_that_is_there_twice_counts_twice() -> None:
     z, v = data(d_z=1)
     linear, of_each, joint = fit_smoothers(z, 16)
     assert of_each is joint  # on a line the two kernels are one
@@ -184,7 +184,7 @@ def test_a_smoother_that_is_there_twice_counts_twice():
     )
 
 
-def test_a_line_needs_few_basis_functions():
+def test_a_line_needs_few_basis_functions() -> None:
     """The basis ends where nothing is left of the kernel: it stands for all of it."""
     z = torch.linspace(-2, 2, 300, dtype=torch.float64)[None, :, None]
     smoother = fit_smoothers(z, 64)[2]

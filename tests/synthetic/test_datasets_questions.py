@@ -1,5 +1,7 @@
 """Questions on random DAGs: the answers by d-separation, and what an exact test makes of them."""
 
+from collections.abc import Callable
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from acid_causal.synthetic.structures import Structure, driven, random_dags
 
 @pytest.mark.parametrize("domain", sorted(QUESTION_DOMAINS))
 @pytest.mark.parametrize("d_z", [0, 3])
-def test_questions_of_each_domain(domain, d_z):
+def test_questions_of_each_domain(domain: str, d_z: int) -> None:
     data = random_dag_questions(domain, 7, 60, d_z, seed=1)
     assert data.x.shape == data.y.shape == (7, 60, 1)
     assert data.z.shape == (7, 60, d_z)
@@ -27,14 +29,14 @@ def test_questions_of_each_domain(domain, d_z):
     assert not torch.equal(data.x, random_dag_questions(domain, 7, 60, d_z, seed=2).x)
 
 
-def test_unknown_domain_is_told_with_the_closest():
+def test_unknown_domain_is_told_with_the_closest() -> None:
     with pytest.raises(OptionError, match="Did you mean 'switching'"):
         random_dag_questions("switch", 2, 50, 1, seed=0)
 
 
 @pytest.mark.parametrize("sampler", [random_dags, driven])
 @pytest.mark.parametrize("d_z", [0, 1, 4])
-def test_answers_are_those_of_d_separation(sampler, d_z):
+def test_answers_are_those_of_d_separation(sampler: Callable[..., Structure], d_z: int) -> None:
     generator = seeded("eligible", d_z)
     structure = sampler(12, d_z, 5, 3, generator)
     independent, dependent = _eligible(structure, generator)
@@ -61,7 +63,7 @@ def digraph(structure: Structure, b: int) -> tuple[nx.DiGraph, set[int]]:
     return graph, set(structure.cond[b].tolist())
 
 
-def test_fisher_z_is_exact_where_links_are_linear_and_noise_is_gaussian():
+def test_fisher_z_is_exact_where_links_are_linear_and_noise_is_gaussian() -> None:
     data = random_dag_questions("linear-gaussian", 400, 200, 3, seed=0)
     pvalues = np.empty(400)
     for k, (x, y, z) in enumerate(zip(data.x, data.y, data.z, strict=True)):

@@ -14,6 +14,7 @@ from acid_causal.synthetic.six_models import (
     DEPENDENT_PAIR,
     INDEPENDENT,
     INDEPENDENT_PAIR,
+    Model,
     draw_six_models,
 )
 
@@ -24,7 +25,7 @@ LINEAR = Domain({"linear": linear}, {"gaussian": gaussian}, (1.0, 1.0), (1.0, 1.
     ("models", "separated"),
     [(INDEPENDENT, True), (INDEPENDENT_PAIR, True), (DEPENDENT, False), (DEPENDENT_PAIR, False)],
 )
-def test_classes_are_those_of_d_separation(models, separated):
+def test_classes_are_those_of_d_separation(models: tuple[Model, ...], separated: bool) -> None:
     for model in models:
         graph = nx.DiGraph()
         graph.add_nodes_from(model)
@@ -36,7 +37,7 @@ def test_classes_are_those_of_d_separation(models, separated):
 
 
 @pytest.mark.parametrize("d_z", [0, 1, 4])
-def test_linear_links_show_in_partial_correlations(d_z):
+def test_linear_links_show_in_partial_correlations(d_z: int) -> None:
     """With linear links and n = 2000 the partial correlation tells the classes apart."""
     label = torch.arange(200) % 2 == 1
     x, y, z = draw_six_models(label, 2000, 1, d_z, LINEAR, seeded("linear", d_z))
@@ -56,7 +57,7 @@ def test_linear_links_show_in_partial_correlations(d_z):
     assert rejected[label.numpy() == 1].mean() >= 0.9
 
 
-def test_an_edge_weighs_the_same_however_large_z_is():
+def test_an_edge_weighs_the_same_however_large_z_is() -> None:
     """Of Y's signal X gives half, whether Z has one component or ten."""
     shares = []
     for d_z in (1, 10):
@@ -68,7 +69,7 @@ def test_an_edge_weighs_the_same_however_large_z_is():
     assert shares[1] > 0.6 * shares[0]
 
 
-def test_several_components():
+def test_several_components() -> None:
     x, y, z = draw_six_models(torch.tensor([False, True]), 50, 3, 2, Domain(), seeded("components"))
     assert x.shape == y.shape == (2, 50, 3)
     assert z.shape == (2, 50, 2)

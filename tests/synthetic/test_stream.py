@@ -13,7 +13,7 @@ from acid_causal.synthetic.mechanisms import HELD_OUT, MLPS, TRAINING
 from acid_causal.synthetic.noise import HEAVY, NOISES
 
 
-def test_batch_is_a_function_of_seed_and_number():
+def test_batch_is_a_function_of_seed_and_number() -> None:
     a, b = Stream(StreamConfig(), seed=3), Stream(StreamConfig(), seed=3)
     b[5]  # what was drawn before does not matter
     assert torch.equal(a[9].x, b[9].x)
@@ -22,7 +22,7 @@ def test_batch_is_a_function_of_seed_and_number():
     assert other.x.shape != a[9].x.shape or not torch.equal(other.x, a[9].x)
 
 
-def test_batches_keep_to_their_bounds():
+def test_batches_keep_to_their_bounds() -> None:
     config = StreamConfig(entries=6000, n=(60, 120), d_z=(0, 4), targets=(3, 5))
     sources = set()
     for number in range(60):
@@ -39,21 +39,21 @@ def test_batches_keep_to_their_bounds():
     assert sources == {"six-models", "driven", "random_dags"}
 
 
-def test_variables_are_standardised():
+def test_variables_are_standardised() -> None:
     batch = Stream(StreamConfig(n=(2000, 2000), six_models=0.0), 1)[0]
     assert batch.x.mean(dim=2).abs().max() < 0.3
     assert (batch.x.std(dim=2) - 1).abs().max() < 0.35
 
 
 @pytest.mark.parametrize("name", sorted(NOISES))
-def test_noise_has_mean_0_and_variance_1(name):
+def test_noise_has_mean_0_and_variance_1(name: str) -> None:
     draws = NOISES[name](seeded("noise", name), (200_000,))
     assert abs(draws.mean()) < 0.02
     assert abs(draws.var() - 1) < 0.1
 
 
 @pytest.mark.parametrize("name", sorted(HEAVY))
-def test_heavy_noise_is_as_wide_as_the_normal_in_its_middle_half(name):
+def test_heavy_noise_is_as_wide_as_the_normal_in_its_middle_half(name: str) -> None:
     draws = HEAVY[name](seeded("noise", name), (200_000,))
     low, median, high = np.quantile(draws.numpy(), (0.25, 0.5, 0.75))
     assert high - low == pytest.approx(2 * 0.6745, abs=0.02)
@@ -62,7 +62,7 @@ def test_heavy_noise_is_as_wide_as_the_normal_in_its_middle_half(name):
     assert draws.isfinite().all()
 
 
-def test_the_stream_draws_the_noise_that_it_is_told_to():
+def test_the_stream_draws_the_noise_that_it_is_told_to() -> None:
     def largest(noises: str) -> float:
         stream = Stream(StreamConfig(n=(500, 500), six_models=0.0, noises=noises), 0)
         return max(float(stream[k].x.abs().max()) for k in range(20))
@@ -71,7 +71,7 @@ def test_the_stream_draws_the_noise_that_it_is_told_to():
 
 
 @pytest.mark.parametrize("name", sorted({**TRAINING, **HELD_OUT, **MLPS}))
-def test_mechanisms_ignore_absent_parents(name):
+def test_mechanisms_ignore_absent_parents(name: str) -> None:
     mechanism = {**TRAINING, **HELD_OUT, **MLPS}[name]
     parents = torch.randn(4, 50, 3, generator=torch.Generator().manual_seed(0))
     strength = torch.tensor([[1.0, 0.5, 0.0]]).expand(4, 3)
@@ -84,7 +84,7 @@ def test_mechanisms_ignore_absent_parents(name):
     torch.testing.assert_close(first, second)
 
 
-def test_benchmark_datasets():
+def test_benchmark_datasets() -> None:
     data = six_models(10, 50, 3, seed=1)
     assert data.x.shape == (10, 50, 1)
     assert data.z.shape == (10, 50, 3)
@@ -96,21 +96,21 @@ def test_benchmark_datasets():
 
 @pytest.mark.parametrize("stream", sorted(NULL_STREAMS))
 @pytest.mark.parametrize("d_z", [0, 3])
-def test_null_datasets(stream, d_z):
+def test_null_datasets(stream: str, d_z: int) -> None:
     data = null_datasets(stream, 20, 60, d_z, seed=1)
     assert data.x.shape == data.y.shape == (20, 60, 1)
     assert data.z.shape == (20, 60, d_z)
     assert data.label.sum() == 0
 
 
-def test_unknown_names_are_refused():
+def test_unknown_names_are_refused() -> None:
     with pytest.raises(OptionError, match="switching"):
         null_datasets("switch", 2, 50, 1, seed=0)
     with pytest.raises(OptionError, match="mlp16"):
         Stream(replace(StreamConfig(), mechanisms="mlp_16"), 0)
 
 
-def test_discrete_nodes_have_few_levels_and_labels_stay_right():
+def test_discrete_nodes_have_few_levels_and_labels_stay_right() -> None:
     config = StreamConfig(discrete=1.0, six_models=0.0, driven=1.0, mechanisms="linear")
     batch = Stream(config, 0).draw(seeded("discrete", 1), n=400, d_z=2)
     levels = [len(column.unique()) for column in batch.x[..., 0].flatten(0, 1)]

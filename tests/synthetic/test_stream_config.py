@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -34,12 +35,12 @@ NAN = float("nan")
         ("heteroscedastic", 1.5, "share"),
     ],
 )
-def test_ranges(field, value, message):
+def test_ranges(field: str, value: Any, message: str) -> None:
     with pytest.raises(OptionError, match=f"^{field} must be .*{message}"):
         replace(StreamConfig(), **{field: value})
 
 
-def test_shares_sum_to_one_at_most():
+def test_shares_sum_to_one_at_most() -> None:
     with pytest.raises(OptionError, match=r"six_models \+ driven must be at most 1, not 1.1"):
         StreamConfig(six_models=0.6, driven=0.5)
     # In binary these are 1.0000000000000002 together.
@@ -47,18 +48,18 @@ def test_shares_sum_to_one_at_most():
         StreamConfig(six_models=six_models, driven=driven)
 
 
-def test_unknown_mechanisms():
+def test_unknown_mechanisms() -> None:
     with pytest.raises(OptionError, match="'mlp16'"):
         StreamConfig(mechanisms="mlp61")
 
 
-def test_unknown_noises():
+def test_unknown_noises() -> None:
     with pytest.raises(OptionError, match="'heavy'"):
         StreamConfig(noises="heavi")
 
 
 @pytest.mark.parametrize("six_models", [0.0, 1.0])
-def test_the_bounds_themselves_can_be_drawn(six_models):
+def test_the_bounds_themselves_can_be_drawn(six_models: float) -> None:
     config = StreamConfig(
         entries=1, n=(4, 4), d_z=(0, 0), targets=(2, 2), six_models=six_models, driven=0.0,
         mechanisms="linear",

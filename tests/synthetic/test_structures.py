@@ -1,5 +1,7 @@
 """Labels against networkx, and where conditioning sets lie."""
 
+from collections.abc import Callable
+
 import networkx as nx
 import pytest
 import torch
@@ -32,7 +34,7 @@ def mismatches(structure: Structure, dependent: torch.Tensor) -> tuple[int, int]
 
 @pytest.mark.parametrize("d_z", [0, 1, 3, 10])
 @pytest.mark.parametrize("sampler", [structures.random_dags, structures.driven])
-def test_label_is_d_separation(sampler, d_z):
+def test_label_is_d_separation(sampler: Callable[..., Structure], d_z: int) -> None:
     wrong = asked = 0
     for seed in range(12):
         generator = seeded("labels", seed)
@@ -43,7 +45,7 @@ def test_label_is_d_separation(sampler, d_z):
     assert wrong == 0
 
 
-def test_roles_are_disjoint_and_graphs_acyclic():
+def test_roles_are_disjoint_and_graphs_acyclic() -> None:
     structure = structures.random_dags(50, 4, 6, 3, seeded("roles"))
     for b in range(50):
         roles = structure.cond[b].tolist() + structure.targets[b].tolist()
@@ -51,7 +53,7 @@ def test_roles_are_disjoint_and_graphs_acyclic():
         assert nx.is_directed_acyclic_graph(graph_of(structure, b))
 
 
-def test_conditioning_sets_lie_near_the_focus_pair_more_often_than_far():
+def test_conditioning_sets_lie_near_the_focus_pair_more_often_than_far() -> None:
     structure = structures.random_dags(400, 4, 2, 14, seeded("near"))
     near = drawn = base = possible = 0
     for b in range(400):
