@@ -17,7 +17,7 @@ from benchmarks.store import frame
 
 def test_settings_are_those_of_the_evaluation_plan() -> None:
     jobs = graphs.GRAPHS.jobs(["acid"], False)
-    assert len(jobs) == 3 * 3 * 3 * 10
+    assert len(jobs) == 3 * (8 * 10 + 50)
     assert {job["mechanism"] for job in jobs} == {"mlp", "additive-gp", "linear"}
     assert {job["d"] for job in jobs} == {10, 20, 30}
     assert {job["n"] for job in jobs} == {200, 500, 1000}
@@ -73,6 +73,15 @@ def test_means_by_hand_and_failed_graphs() -> None:
     assert row["cpdag_shd"] == 11
 
 
+def test_cells_may_differ_in_their_number_of_graphs(tmp_path: Path) -> None:
+    few, many = rows_of([("mlp", 20, 500, "acid")], 2), rows_of([("mlp", 10, 200, "acid")], 5)
+    rows = pd.concat([few, many])
+    assert graphs.summarise(rows)["f1"].tolist() == pytest.approx([0.55, 0.7])
+    assert len(graphs.summarise(rows[:-1])) == 2  # a graph that all methods lack is none
+    text = graphs.report(rows, tmp_path / "graphs.png")
+    assert "95 % interval over 2 graphs, 5 at d = 10, n = 200." in text
+
+
 def test_report_has_methods_side_by_side(tmp_path: Path) -> None:
     cells = [
         (mechanism, d, n, method)
@@ -109,12 +118,11 @@ def test_what_readme_says_of_the_committed_rows() -> None:
     nonlinear = f1.index.get_level_values("mechanism") != "linear"
     assert nonlinear.sum() == 18
     gain = (f1["acid"] - f1[["fisherz", "rcit"]].max(axis=1))[nonlinear]
-    assert (round(gain.min(), 2), round(gain.max(), 2)) == (0.05, 0.24)
+    assert (round(gain.min(), 2), round(gain.max(), 2)) == (0.05, 0.22)
     over_kci = (f1["acid"] - f1["kcit"])[nonlinear].dropna()
     assert (len(over_kci), round(over_kci.min(), 2), round(over_kci.max(), 2)) == (8, 0.02, 0.08)
-    worse = (shd["acid"] >= shd[["fisherz", "rcit", "kcit"]].min(axis=1)) & nonlinear
-    assert shd.index[worse].tolist() == [("mlp", 10, 200)]
-    assert shd.loc[("mlp", 10, 200), ["acid", "kcit"]].tolist() == [15.5, 15.1]
+    nearer = (shd[["fisherz", "rcit", "kcit"]].min(axis=1) - shd["acid"])[nonlinear]
+    assert (round(nearer.min(), 1), round(nearer.max(), 1)) == (0.8, 13.9)
     assert (f1["acid"] - f1["fisherz"])[~nonlinear].abs().max() < 0.02
     seconds = rows.pivot_table(index=cells, columns="method", values="search_seconds")
     times = seconds["rcit"] / seconds["acid"]
