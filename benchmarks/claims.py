@@ -14,10 +14,10 @@ from acid_causal.errors import InputError
 from benchmarks.committed import committed
 from benchmarks.experiments import EXPERIMENTS
 from benchmarks.experiments.six_models import summarise
+from benchmarks.methods import AS_IN_THE_PAPER
 from benchmarks.tables import aligned
 
 ACID = "acid"
-AS_IN_THE_PAPER = "acid:acid-mlp16"
 BASELINES = ("kcit", "scit", "lcit")  # the paper's own
 NEAR_1 = 0.95
 VANISHED = 0.05
@@ -69,7 +69,8 @@ def table() -> str:
     return "\n".join([aligned(header, lines), NOTES])
 
 
-NOTES = """sample-size, dimensionality: here is acid-mlp16: the six models alone, the pooled null.
+NOTES = """\
+sample-size, dimensionality: here is acid-mlp16: the six models alone, the null given n and |Z|.
 F1: the smaller of two, with dependence and with independence as the positive class.
 highest, lowest: among the paper's tests (KCIT, SCIT, LCIT); then among all tests of the table.
 sachs-ci: an AUC holds if the 95 % interval over pairs reaches the paper's figure."""

@@ -116,4 +116,4 @@ def test_the_null_is_fitted_beyond_the_sizes_of_training() -> None:
     papers = StreamConfig(six_models=1.0, driven=0.0)
     ((config, share),) = wider(papers)
     assert (config.six_models, share) == (1.0, 0.75)
-    assert (config.n, config.d_z) == ((5, 2500), (0, 50))
+    assert (config.n, config.d_z, config.max_batch) == ((5, 2500), (0, 50), 8)

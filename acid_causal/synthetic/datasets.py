@@ -64,7 +64,7 @@ def six_models(
     return LabelledDatasets(x, y, z, labels)
 
 
-NULL_STREAMS = {
+_STREAMS = {
     "training": StreamConfig(),
     "hard": StreamConfig(six_models=0.0, driven=1.0, noise_ratio=(0.1, 0.6)),
     "steps": StreamConfig(mechanisms="steps"),
@@ -73,6 +73,7 @@ NULL_STREAMS = {
     "mixed": StreamConfig(discrete=0.4),
     "heavy-tails": StreamConfig(noises="heavy"),
 }
+NULL_STREAMS = (*_STREAMS, "six-models")
 
 
 def null_datasets(stream: str, count: int, n: int, d_z: int, seed: int) -> LabelledDatasets:
@@ -81,9 +82,9 @@ def null_datasets(stream: str, count: int, n: int, d_z: int, seed: int) -> Label
     Args:
         stream: "training" (the stream of `acid-base`, continuous), "hard" (strong common causes,
             little noise), a family of mechanisms that training never sees ("steps", "gp",
-            "switching"), "mixed" (training's, two columns in five of 2 to 8 ordered levels), or
+            "switching"), "mixed" (training's, two columns in five of 2 to 8 ordered levels),
             "heavy-tails" (training's, all noise log-normal or Student's t with two degrees of
-            freedom).
+            freedom), or "six-models" (the chains and the fork of `six_models`).
         count: number of datasets, one question each.
         n: samples of each.
         d_z: size of the conditioning set.
@@ -94,7 +95,9 @@ def null_datasets(stream: str, count: int, n: int, d_z: int, seed: int) -> Label
     """
     if stream not in NULL_STREAMS:
         raise unknown("stream", stream, NULL_STREAMS)
-    config = replace(NULL_STREAMS[stream], wide=0.0, max_batch=32)
+    if stream == "six-models":
+        return six_models(count, n, d_z, label=0, seed=seed)
+    config = replace(_STREAMS[stream], wide=0.0, max_batch=32)
     source = Stream(config, seed)
     parts: list[tuple[Tensor, Tensor, Tensor]] = []
     generator = seeded("benchmark", "null", stream, n, d_z, seed)

@@ -15,6 +15,7 @@ from benchmarks.__main__ import run_experiment
 from benchmarks.ci_metrics import METRICS
 from benchmarks.experiments import EXPERIMENTS, calibration, sachs_graph, six_models
 from benchmarks.jobs import Job
+from benchmarks.methods import AS_IN_THE_PAPER
 from benchmarks.pictures.style import style_of
 from benchmarks.runner import attempt
 from benchmarks.store import frame
@@ -66,8 +67,11 @@ def test_settings_are_those_of_the_evaluation_plan() -> None:
     assert min(job.number("n") for job in jobs) == 5
     assert max(job.number("n") for job in jobs) == 500
     jobs = calibration.CALIBRATION.jobs(["acid"], False)
-    assert len(jobs) == 7 * 6 * 7
+    assert len(jobs) == 8 * 6 * 7
     assert set(calibration.STREAMS) == set(acid_causal.synthetic.NULL_STREAMS)
+    papers = calibration.CALIBRATION.jobs([AS_IN_THE_PAPER], False)
+    assert {job["stream"] for job in papers} == {"six-models"}
+    assert len(papers) == 5 * 7
 
 
 @pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name != "training"])

@@ -19,25 +19,25 @@ def questions(d_z: int, count: int = 6, n: int = 60) -> list[Question]:
 
 
 @pytest.mark.parametrize("d_z", [0, 1, 3])
-def test_batches_change_no_pvalue(d_z):
+def test_batches_change_no_pvalue(d_z: int) -> None:
     method, asked = get_method("acid"), questions(d_z)
     assert method.in_batches is not None
     np.testing.assert_allclose(method.in_batches(asked), method.pvalues(asked), atol=1e-3)
 
 
-def test_models_of_the_papers_are_asked_with_its_null():
+def test_models_of_the_papers_are_asked_with_the_sized_null() -> None:
     asked = questions(5, count=3)
-    for name, null in (("acid-base", "conditional"), ("acid-mlp16", "pooled")):
+    for name, null in (("acid-base", "conditional"), ("acid-mlp16", "sized")):
         method = get_method(f"acid:{name}")
         expected = [ci_test(*question, model=name, null=null).pvalue for question in asked]
         assert method.in_batches is not None
         np.testing.assert_allclose(method.pvalues(asked), expected)
         np.testing.assert_allclose(method.in_batches(asked), expected, atol=1e-3)
-        assert ("pooled" in method.note) == (null == "pooled")
+        assert ("sized" in method.note) == (null == "sized")
 
 
 @pytest.mark.filterwarnings("ignore::acid_causal.errors.AcidWarning")
-def test_what_cannot_go_in_a_batch_is_asked_alone():
+def test_what_cannot_go_in_a_batch_is_asked_alone() -> None:
     asked = questions(2)
     x, y, z = asked[0]
     assert z is not None
