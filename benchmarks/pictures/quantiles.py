@@ -46,10 +46,16 @@ def draw_quantiles(rows: pd.DataFrame, probabilities: Sequence[float], path: Pat
             unused.set_visible(False)
         for first in grid[:, 0]:
             first.set_ylabel("observed p-value")
-        handles, labels = panels[0].get_legend_handles_labels()
+        # Not every stream has every method.
+        drawn = {
+            label: handle
+            for panel in panels
+            for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
+        }
         figure.legend(
-            handles, labels, loc="outside lower center", ncols=min(len(labels), 5), handlelength=4
-        )
+            drawn.values(), drawn.keys(), loc="outside lower center", ncols=min(len(drawn), 4),
+            handlelength=4,
+        )  # fmt: skip
 
 
 def _draw_panel(panel: Axes, rows: pd.DataFrame, expected: np.ndarray) -> None:
