@@ -1,4 +1,4 @@
-"""The paper's claims, judged on made-up rows."""
+"""The paper's claims, judged on made-up rows, and what our cards say of the committed ones."""
 
 import pandas as pd
 import pytest
@@ -6,8 +6,10 @@ import pytest
 from acid_causal.errors import InputError
 from benchmarks import claims
 from benchmarks.claims import BASELINES, CLAIMS, Claim, NotRunError, Verdict
+from benchmarks.committed import committed
 from benchmarks.experiments import EXPERIMENTS
 from benchmarks.jobs import Experiment
+from benchmarks.methods import AS_IN_THE_PAPER
 
 GOOD = {"auc": 0.97, "f1_dependence": 0.9, "f1_independence": 0.85, "type_1": 0.05, "type_2": 0.1}
 
@@ -181,3 +183,21 @@ def test_both_models_stand_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(claims, "CLAIMS", (claim,))
     monkeypatch.setattr(claims, "committed", lambda experiment: (rows, []))
     assert claims.table().splitlines()[2].split()[-3:] == ["0.900", "holds", "0.600"]
+
+
+@pytest.mark.parametrize(
+    ("experiment", "axis", "first"), [("sample-size", "n", 50), ("dimensionality", "d_z", 3)]
+)
+def test_what_the_card_of_the_papers_model_says_of_the_committed_rows(
+    experiment: str, axis: str, first: int
+) -> None:
+    """It ranks best, its level holds, and no test whose level holds misses less."""
+    rows, _ = committed(EXPERIMENTS[experiment])
+    cells = claims.means(rows[rows[axis] >= first], axis).set_index([axis, "method"])
+    own = cells.xs(AS_IN_THE_PAPER, level="method")
+    auc = cells["auc"].unstack()
+    assert (own["auc"] == auc.max(axis=1)).all()
+    assert own["type_1"].between(0.02, 0.08).all()
+    general = cells.drop(index=["acid"], level="method")
+    holds = general[general["type_1"] <= 0.1]
+    assert (own["type_2"] == holds["type_2"].unstack().min(axis=1)).all()
