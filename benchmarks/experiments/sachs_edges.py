@@ -64,17 +64,13 @@ def report(rows: pd.DataFrame, picture: Path) -> str:
     cells = []
     for (x, y, in_network), pair in shown.groupby(["x", "y", "in_network"], sort=False):
         by_method = pair.set_index("method")
-        cells.append(
-            (
-                f"{x} - {y}",
-                "yes" if in_network else "no",
-                *(
-                    f"{by_method.at[method, column]:.2g}"
-                    for column in ("p_marginal", "p_given_one")
-                    for method in methods
-                ),
-            )
-        )
+        pvalues = [
+            by_method[column].get(method)  # None where it failed
+            for column in ("p_marginal", "p_given_one")
+            for method in methods
+        ]
+        texts = (None if p is None else f"{p:.2g}" for p in pvalues)
+        cells.append((f"{x} - {y}", "yes" if in_network else "no", *texts))
     header = ("pair", "consensus", *methods, *(f"{method} | 1" for method in methods))
     return "\n".join([CAPTION, "", aligned(header, cells), "", _summary(shown)])
 

@@ -85,6 +85,14 @@ def test_shown_are_the_network_and_what_some_test_keeps(tmp_path: Path) -> None:
     assert "fisherz: keeps 1 of 17 edges, and 0 besides: F1 0.111" in text
 
 
+def test_a_failed_row_is_a_dash(tmp_path: Path) -> None:
+    rows = pd.DataFrame(rows_of({}, "acid") + rows_of({}, "fisherz"))
+    failed = (rows["method"] == "fisherz") & (rows["x"] == "Raf") & (rows["y"] == "Mek")
+    text = sachs_edges.report(rows[~failed], tmp_path / "edges.png")
+    (line,) = [line for line in text.splitlines() if line.startswith("Raf - Mek")]
+    assert line.split()[-4:] == ["0.6", "–", "0.7", "–"]
+
+
 def test_what_readme_says_of_the_edges_that_no_test_sees() -> None:
     """Eight edges are out of reach of all four tests, and three of them keep P38 - Jnk."""
     rows, absent = committed(sachs_edges.SACHS_EDGES)
