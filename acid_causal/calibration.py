@@ -96,13 +96,13 @@ def wider(stream: StreamConfig) -> list[tuple[StreamConfig, float]]:
         Streams, and their shares of the questions beside .25 of the training stream.
     """
     (n_low, n_high), (d_z_low, d_z_high) = stream.n, stream.d_z
-    larger = replace(
-        stream, n=(max(4, n_low // 4), 2 * n_high), d_z=(d_z_low, d_z_high + d_z_high // 2)
-    )
     if stream.six_models == 1:
         n, d_z = (max(4, n_low // 10), 5 * n_high), (d_z_low, 5 * d_z_high)
         # A dataset is a question here: large batches of small tables would be nearly all of them.
         return [(replace(stream, n=n, d_z=d_z, max_batch=8), 0.75)]
+    larger = replace(
+        stream, n=(max(4, n_low // 4), 2 * n_high), d_z=(d_z_low, d_z_high + d_z_high // 2)
+    )
     hard = replace(larger, six_models=0.0, driven=1.0, noise_ratio=(0.1, 0.7))
     six = replace(larger, six_models=1.0, driven=0.0, wide=0.3)
     few = (d_z_low, max(d_z_low, min(_SMALL, d_z_high)))

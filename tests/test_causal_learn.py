@@ -163,9 +163,7 @@ def test_any_spelling_of_a_question_has_one_answer() -> None:
 @pytest.mark.parametrize(
     "question", [(0, 0), (0, 8), (-1, 2), (0, 1, (1,)), (0, 1, (9,)), ((0, 1), 2)], ids=str
 )
-def test_impossible_questions_are_refused(
-    question: tuple[Any, ...],
-) -> None:
+def test_impossible_questions_are_refused(question: tuple[Any, ...]) -> None:
     test = FisherZThroughACID(table())
     with pytest.raises((InputError, InputTypeError)):
         test(*question)

@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator
 
-from benchmarks.pictures.lines import draw_methods, draw_reference
+from benchmarks.pictures.lines import draw_methods, draw_reference, legend_entries
 from benchmarks.pictures.style import picture
 
 N = 300  # a sample size that every domain has
@@ -38,11 +38,10 @@ def draw_domains(summary: pd.DataFrame, path: Path) -> None:
             panels[1, j].set_xlabel("$d_z$")
         for i, label in enumerate(_LINES.values()):
             panels[i, 0].set_ylabel(label)
-        lines = {line.get_label(): line for panel in panels[0] for line in panel.get_lines()}
-        shown_lines = {name: line for name, line in lines.items() if not name.startswith("_")}
+        lines = legend_entries(panels[0])
         figure.legend(
-            shown_lines.values(), shown_lines.keys(), loc="outside lower center",
-            ncols=min(len(shown_lines), 2 * len(domains)), handlelength=4,
+            lines.values(), lines.keys(), loc="outside lower center",
+            ncols=min(len(lines), 2 * len(domains)), handlelength=4,
         )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import SubFigure
 from matplotlib.ticker import FixedLocator, NullLocator
 
+from benchmarks.pictures.lines import legend_entries
 from benchmarks.pictures.style import GREY, picture, style_of
 
 _HALVES = {"f1": "Skeleton F1", "cpdag_shd": "CPDAG-SHD"}
@@ -26,12 +27,7 @@ def draw_graphs(summary: pd.DataFrame, path: Path) -> None:
         for half, (score, title) in zip(halves, _HALVES.items(), strict=True):
             half.suptitle(title, fontsize=13, fontweight="bold")
             _draw_half(half, summary, score)
-        lines = {
-            line.get_label(): line
-            for panel in halves[1].axes
-            for line in panel.get_lines()
-            if not str(line.get_label()).startswith("_")
-        }
+        lines = legend_entries(halves[1].axes)
         figure.legend(
             lines.values(), lines.keys(), loc="outside lower center",
             ncols=min(len(lines), 1 + 2 * len(sizes)), handlelength=4,

@@ -1,15 +1,25 @@
 """What panels of metrics are made of: a line for each method, and heights to compare with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
 from benchmarks.pictures.style import GREY, style_of
 
 # Where a metric has a height to be compared with, and what that is called.
 REFERENCES = {"type_1": (0.05, ".05"), "auc": (0.5, "chance")}
+
+
+def legend_entries(panels: Iterable[Axes]) -> dict[str, Artist]:
+    """Returns what panels name, each name once: not every panel has every method."""
+    return {
+        label: handle
+        for panel in panels
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
+    }
 
 
 def draw_reference(panel: Axes, metric: str, *, named: bool = True) -> None:

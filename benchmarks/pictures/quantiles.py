@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from benchmarks.pictures.lines import legend_entries
 from benchmarks.pictures.style import GREY, picture, style_of
 
 _FLOOR = 1e-4  # where a p-value of 0 is drawn
@@ -46,12 +47,7 @@ def draw_quantiles(rows: pd.DataFrame, probabilities: Sequence[float], path: Pat
             unused.set_visible(False)
         for first in grid[:, 0]:
             first.set_ylabel("observed p-value")
-        # Not every stream has every method.
-        drawn = {
-            label: handle
-            for panel in panels
-            for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
-        }
+        drawn = legend_entries(panels)
         figure.legend(
             drawn.values(), drawn.keys(), loc="outside lower center", ncols=min(len(drawn), 4),
             handlelength=4,

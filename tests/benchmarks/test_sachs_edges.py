@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 from acid_causal.datasets import load_sachs
 from benchmarks.committed import committed
@@ -48,8 +49,6 @@ def test_p_values_are_those_of_the_questions() -> None:
     i, j = sachs.columns.index("Raf"), sachs.columns.index("PKC")
 
     def pvalue(r: float, d_z: int) -> float:
-        from scipy.stats import norm
-
         return float(2 * norm.sf(abs(np.arctanh(r)) * np.sqrt(len(sachs.data) - d_z - 3)))
 
     given = {
