@@ -10,26 +10,26 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from acid_causal.causal_learn import ACID as ACID
     from acid_causal.causal_learn import acid as acid
-    from acid_causal.checkpoint import load_model as load_model
-    from acid_causal.datasets import load_sachs as load_sachs
-    from acid_causal.discovery import discover as discover
-    from acid_causal.finetuning import finetune as finetune
-    from acid_causal.tester import CITestResult as CITestResult
-    from acid_causal.tester import Tester as Tester
-    from acid_causal.tester import ci_test as ci_test
+    from acid_causal.data.sachs import load_sachs as load_sachs
+    from acid_causal.discovery.discovery import discover as discover
+    from acid_causal.inference.tester import CITestResult as CITestResult
+    from acid_causal.inference.tester import Tester as Tester
+    from acid_causal.inference.tester import ci_test as ci_test
+    from acid_causal.training.finetuning import finetune as finetune
+    from acid_causal.weights.checkpoint import load_model as load_model
 
     __version__: str
 
 _MODULE_OF = {
     "ACID": "causal_learn",
-    "CITestResult": "tester",
-    "Tester": "tester",
+    "CITestResult": "inference.tester",
+    "Tester": "inference.tester",
     "acid": "causal_learn",
-    "ci_test": "tester",
-    "discover": "discovery",
-    "finetune": "finetuning",
-    "load_model": "checkpoint",
-    "load_sachs": "datasets",
+    "ci_test": "inference.tester",
+    "discover": "discovery.discovery",
+    "finetune": "training.finetuning",
+    "load_model": "weights.checkpoint",
+    "load_sachs": "data.sachs",
 }
 
 __all__ = [

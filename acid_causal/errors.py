@@ -95,6 +95,19 @@ def warn(message: str, category: type[Warning] = AcidWarning) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
+class Notices:
+    """Warns of each kind of trouble once."""
+
+    def __init__(self) -> None:
+        self._given: set[str] = set()
+
+    def warn(self, kind: str, message: str) -> None:
+        """Warns, unless it was done for this kind before."""
+        if kind not in self._given:
+            self._given.add(kind)
+            warn(message)
+
+
 def _is_ours(module: str) -> bool:
     package = __name__.partition(".")[0]
     return module == package or module.startswith(f"{package}.")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from acid_causal.errors import InputError, unknown
-from acid_causal.tester import Tester
+from acid_causal.inference.tester import Tester
 
 
 class ACID:

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from tigramite.independence_tests.independence_tests_base import CondIndTest
 
-from acid_causal.checkpoint import TrainedModel, load_model
 from acid_causal.errors import require
-from acid_causal.tester import ci_test
+from acid_causal.inference.tester import ci_test
+from acid_causal.weights.checkpoint import TrainedModel, load_model
 
 
 class ACID(CondIndTest):  # type: ignore[misc]

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from torch import Generator, Tensor
 
 from acid_causal import Tester, finetune, load_model
-from acid_causal.calibration import fit_null
-from acid_causal.checkpoint import TrainedModel
-from acid_causal.finetuning import train_on
-from acid_causal.inputs import Question
-from acid_causal.recipe import TrainingConfig
+from acid_causal.calibration.fitting import fit_null
 from acid_causal.synthetic import Batch
+from acid_causal.tables.inputs import Question
+from acid_causal.training.finetuning import train_on
+from acid_causal.weights.checkpoint import TrainedModel
+from acid_causal.weights.recipe import TrainingConfig
 
 Array = NDArray[np.float64]
 

@@ -20,11 +20,11 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import acid_causal
 from acid_causal import load_model
+from acid_causal.calibration.scoring import transform_batch
 from acid_causal.model import ACIDModel
-from acid_causal.recipe import Recipe
-from acid_causal.scoring import transform_batch
 from acid_causal.synthetic import Batch, Stream
-from acid_causal.training import PairLoss
+from acid_causal.training.trainer import PairLoss
+from acid_causal.weights.recipe import Recipe
 from benchmarks.tables import aligned
 
 RECIPES = {

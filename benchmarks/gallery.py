@@ -14,9 +14,9 @@ import typer
 from sklearn import datasets
 
 from acid_causal import discover
+from acid_causal.discovery.knowledge import Knowledge
 from acid_causal.errors import AcidWarning
-from acid_causal.graph_picture import write_png
-from acid_causal.knowledge import Knowledge
+from acid_causal.report.graph_picture import write_png
 from benchmarks.committed import RESULTS
 
 SAMPLES = 50

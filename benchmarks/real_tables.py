@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn import datasets
 
-from acid_causal.datasets import load_sachs
+from acid_causal.data.sachs import load_sachs
 from acid_causal.errors import unknown
 
 Array = NDArray[np.float64]

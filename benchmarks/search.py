@@ -13,7 +13,7 @@ from causallearn.search.ConstraintBased.PC import pc
 from causallearn.utils.cit import CIT, CIT_Base, register_ci_test
 from numpy.typing import NDArray
 
-from acid_causal.inputs import Question
+from acid_causal.tables.inputs import Question
 from benchmarks.endpoints import Endpoints
 
 Algorithm = Literal["pc", "fci"]

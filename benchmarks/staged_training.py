@@ -11,11 +11,11 @@ from pathlib import Path
 import torch
 from filelock import FileLock
 
-from acid_causal.checkpoint import read_tensors, save_tensors
 from acid_causal.errors import InputError
 from acid_causal.model import ACIDModel
-from acid_causal.recipe import Recipe
-from acid_causal.training import Trainer, state_file
+from acid_causal.training.trainer import Trainer, state_file
+from acid_causal.weights.checkpoint import read_tensors, save_tensors
+from acid_causal.weights.recipe import Recipe
 
 
 class _StoppedError(Exception):

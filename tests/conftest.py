@@ -7,12 +7,12 @@ import pytest
 import torch
 from commands import Done, RunCommand
 
-from acid_causal.checkpoint import TrainedModel
+from acid_causal.calibration.null import Facts, NullDistribution
 from acid_causal.cli import main
 from acid_causal.model import ACIDModel, ModelConfig
-from acid_causal.null import Facts, NullDistribution
-from acid_causal.recipe import Recipe
 from acid_causal.synthetic import StreamConfig
+from acid_causal.weights.checkpoint import TrainedModel
+from acid_causal.weights.recipe import Recipe
 
 torch.set_num_threads(1)
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from causallearn.utils.cit import MV_FisherZ, register_ci_test
 
 from acid_causal.causal_learn import ACID
-from acid_causal.inputs import Question
+from acid_causal.tables.inputs import Question
 
 
 @dataclass(frozen=True)

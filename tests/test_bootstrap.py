@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from graph_cases import matrix
 
-from acid_causal.bootstrap import GraphFrequencies, bootstrap_graphs
-from acid_causal.checkpoint import TrainedModel
+from acid_causal.discovery.bootstrap import GraphFrequencies, bootstrap_graphs
+from acid_causal.discovery.graph_search import GraphSearch, search_graph
+from acid_causal.discovery.knowledge import Knowledge
 from acid_causal.errors import InputError, OptionError
-from acid_causal.graph_search import GraphSearch, search_graph
-from acid_causal.inputs import Table
-from acid_causal.knowledge import Knowledge
+from acid_causal.tables.inputs import Table
+from acid_causal.weights.checkpoint import TrainedModel
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_rows_with_repetition(
         sizes.append((len(table.values), len(np.unique(table.values[:, 0]))))
         return search_graph(table, **options)
 
-    monkeypatch.setattr("acid_causal.bootstrap.search_graph", search)
+    monkeypatch.setattr("acid_causal.discovery.bootstrap.search_graph", search)
     bootstrap_graphs(data, samples=1, model=tiny_model)
     bootstrap_graphs(data, samples=1, model=tiny_model, rows="bootstrap")
     bootstrap_graphs(data, samples=1, model=tiny_model, fraction=0.5)
@@ -137,7 +137,7 @@ def test_a_dask_cluster_gives_the_same(tmp_path: Path) -> None:
         "import joblib\n"
         "from distributed import Client\n"
         "from acid_causal import load_sachs\n"
-        "from acid_causal.bootstrap import bootstrap_graphs\n"
+        "from acid_causal.discovery.bootstrap import bootstrap_graphs\n"
         "if __name__ == '__main__':\n"
         "    data = load_sachs().data[:200, :5]\n"
         "    alone = bootstrap_graphs(data, samples=4, alpha=.3)\n"

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from acid_causal.calibration import fit_null, wider
+from acid_causal.calibration.fitting import fit_null, wider
+from acid_causal.calibration.null import Facts, NullDistribution
+from acid_causal.calibration.reference import summarise
+from acid_causal.calibration.scoring import score_pairs, transform_batch
 from acid_causal.model import ACIDModel, ModelConfig
-from acid_causal.null import Facts, NullDistribution
-from acid_causal.reference import summarise
-from acid_causal.scoring import score_pairs, transform_batch
 from acid_causal.synthetic import Stream, StreamConfig
 
 STREAM = StreamConfig(entries=6000, n=(40, 60), d_z=(0, 3), six_models=0.2, driven=0.3)

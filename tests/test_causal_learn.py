@@ -28,7 +28,7 @@ from oracle import CountingTester, FisherZThroughACID, linear_data, random_dag
 
 from acid_causal import acid
 from acid_causal.errors import CacheError, InputError, InputTypeError, ModelError, OptionError
-from acid_causal.inputs import Question
+from acid_causal.tables.inputs import Question
 
 QUIET = {"show_progress": False}
 

@@ -10,13 +10,14 @@ from causallearn.search.ConstraintBased.FCI import fci
 from causallearn.search.ConstraintBased.PC import pc
 from oracle import linear_data, random_dag
 
-from acid_causal import ACID, acid, tester
-from acid_causal.checkpoint import TrainedModel
+from acid_causal import ACID, acid
+from acid_causal.calibration.null import NullDistribution
+from acid_causal.calibration.null_regression import NullRegression, _design
 from acid_causal.errors import CacheError, InputError, OptionError
+from acid_causal.inference import tester
 from acid_causal.model import ACIDModel, ModelConfig
-from acid_causal.null import NullDistribution
-from acid_causal.null_regression import NullRegression, _design
-from acid_causal.recipe import Recipe
+from acid_causal.weights.checkpoint import TrainedModel
+from acid_causal.weights.recipe import Recipe
 
 QUIET = {"show_progress": False}
 

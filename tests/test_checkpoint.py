@@ -9,9 +9,9 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from acid_causal.checkpoint import TrainedModel, load_model, read_tensors, save_tensors
+from acid_causal.calibration.reference import Reference
 from acid_causal.errors import ModelError, OptionError
-from acid_causal.reference import Reference
+from acid_causal.weights.checkpoint import TrainedModel, load_model, read_tensors, save_tensors
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ import pytest
 import torch
 from commands import RunCommand
 
-from acid_causal.checkpoint import available_models, load_model
-from acid_causal.tester import Tester
+from acid_causal.inference.tester import Tester
+from acid_causal.weights.checkpoint import available_models, load_model
 
 MISSING = os.strerror(errno.ENOENT)
 

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 from commands import RunCommand
 
-from acid_causal.checkpoint import TrainedModel
-from acid_causal.discovery import discover
+from acid_causal.discovery.discovery import discover
+from acid_causal.weights.checkpoint import TrainedModel
 
 FILES = {
     "edges.csv", "graph.dot", "graph.graphml", "graph.json", "graph.png", "graph.svg",

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from commands import RunCommand
 
-from acid_causal.checkpoint import TrainedModel, load_model
+from acid_causal.weights.checkpoint import TrainedModel, load_model
 
 
 @pytest.fixture

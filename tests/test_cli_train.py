@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from commands import RunCommand
 
-from acid_causal.checkpoint import load_model
 from acid_causal.synthetic import Batch, Stream
+from acid_causal.weights.checkpoint import load_model
 
 RECIPE = """name = "tiny"
 [model]

@@ -4,8 +4,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from acid_causal import datasets
-from acid_causal.datasets import load_sachs
+from acid_causal.data import sachs as datasets
+from acid_causal.data.sachs import load_sachs
 from acid_causal.errors import InputError, OptionError
 
 

@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 from graph_cases import make_oracle
 
-from acid_causal.bootstrap import bootstrap_graphs
-from acid_causal.checkpoint import TrainedModel
-from acid_causal.discovery import Discovery, discover
+from acid_causal.discovery.bootstrap import bootstrap_graphs
+from acid_causal.discovery.discovery import Discovery, discover
+from acid_causal.discovery.knowledge import Knowledge
 from acid_causal.errors import AcidWarning, InputTypeError, OptionError
-from acid_causal.inputs import Table
-from acid_causal.knowledge import Knowledge
-from acid_causal.tester import Tester
+from acid_causal.inference.tester import Tester
+from acid_causal.tables.inputs import Table
+from acid_causal.weights.checkpoint import TrainedModel
 
 ALPHA = 0.2
 

@@ -14,14 +14,14 @@ import torch
 from sklearn.metrics import roc_auc_score
 
 from acid_causal import ci_test, finetune, load_model
-from acid_causal.checkpoint import TrainedModel
+from acid_causal.calibration.scoring import score_pairs, transform_batch
 from acid_causal.errors import AcidWarning, InputError, InputTypeError, OptionError
-from acid_causal.finetuning import train_on
-from acid_causal.recipe import TrainingConfig
-from acid_causal.scoring import score_pairs, transform_batch
-from acid_causal.semisynthetic import TableStream
 from acid_causal.synthetic import Batch, Stream
 from acid_causal.synthetic.draws import seeded
+from acid_causal.training.finetuning import train_on
+from acid_causal.training.table_questions import TableStream
+from acid_causal.weights.checkpoint import TrainedModel
+from acid_causal.weights.recipe import TrainingConfig
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def parent(tiny_model: TrainedModel) -> TrainedModel:
 @pytest.fixture
 def old_null(parent: TrainedModel, monkeypatch: pytest.MonkeyPatch) -> None:
     """Spares the fit of a null distribution, which is none of fine-tuning's business."""
-    monkeypatch.setattr("acid_causal.finetuning.fit_null", lambda *_, **__: parent.null)
+    monkeypatch.setattr("acid_causal.training.finetuning.fit_null", lambda *_, **__: parent.null)
 
 
 def tuned(data: object, parent: TrainedModel, **options: Any) -> TrainedModel:

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from acid_causal.checkpoint import TrainedModel
 from acid_causal.errors import AcidError, AcidWarning
-from acid_causal.tester import Tester, ci_test
+from acid_causal.inference.tester import Tester, ci_test
+from acid_causal.weights.checkpoint import TrainedModel
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 

@@ -10,8 +10,8 @@ import pydot
 import pytest
 from graph_cases import HOSTILE, made_discovery
 
-from acid_causal.discovery import Discovery
-from acid_causal.graph_files import (
+from acid_causal.discovery.discovery import Discovery
+from acid_causal.report.graph_files import (
     edges_table,
     sepsets_table,
     to_dict,
@@ -19,7 +19,7 @@ from acid_causal.graph_files import (
     to_networkx,
     write_graph_files,
 )
-from acid_causal.labels import printable_names
+from acid_causal.report.labels import printable_names
 
 EDGES = [(0, 1, "-->"), (1, 2, "o->"), (2, 3, "<->"), (3, 4, "o-o"), (5, 4, "---")]
 

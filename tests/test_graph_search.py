@@ -17,13 +17,13 @@ from graph_cases import make_oracle
 from oracle import linear_data, random_dag
 
 from acid_causal.causal_learn import acid
-from acid_causal.checkpoint import TrainedModel
+from acid_causal.discovery.graph_search import search_graph
+from acid_causal.discovery.knowledge import Knowledge
+from acid_causal.discovery.mixed_graph import links, mark_between
 from acid_causal.errors import InputError, OptionError
-from acid_causal.graph_search import search_graph
-from acid_causal.inputs import Table, read_table
-from acid_causal.knowledge import Knowledge
-from acid_causal.mixed_graph import links, mark_between
-from acid_causal.tester import Tester
+from acid_causal.inference.tester import Tester
+from acid_causal.tables.inputs import Table, read_table
+from acid_causal.weights.checkpoint import TrainedModel
 
 
 def named(data: np.ndarray) -> Table:
@@ -180,8 +180,8 @@ SALTED = """
 import sys
 sys.path.insert(0, "tests")
 from oracle import FisherZTester, linear_data, random_dag
-from acid_causal import graph_search
-from acid_causal.inputs import Table
+from acid_causal.discovery import graph_search
+from acid_causal.tables.inputs import Table
 graph_search._ReportingTester = lambda record, options: FisherZTester(record.table.values)
 table = Table(linear_data(random_dag(10, 4.0, 10), 300, 10), tuple("abcdefghij"), None)
 print(graph_search.search_graph(table, method="fci").endpoints.tolist())

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from acid_causal.checkpoint import TrainedModel
-from acid_causal.encodings import Encodings, Place
-from acid_causal.grids import Grid, grids
-from acid_causal.inputs import read_table
-from acid_causal.rows import Rows
+from acid_causal.inference.encoding_cache import Encodings, Place
+from acid_causal.inference.pair_grids import Grid, grids
+from acid_causal.inference.rows import Rows
+from acid_causal.tables.inputs import read_table
+from acid_causal.weights.checkpoint import TrainedModel
 
 COND = (7,)
 
@@ -57,7 +57,7 @@ def test_every_pair_is_scored_once_and_as_if_alone(
     cells_at_once: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("acid_causal.grids._CELLS", cells_at_once)
+    monkeypatch.setattr("acid_causal.inference.pair_grids._CELLS", cells_at_once)
     pairs = [(places[i], places[j]) for i, j in asked]
     found = list(grids(pairs))
     assert sorted(number for grid in found for number in grid.numbers) == list(range(len(pairs)))

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from acid_causal.errors import InputError, InputTypeError, OptionError
-from acid_causal.inputs import join_tables, normalise_question, read_question, read_table
+from acid_causal.tables.inputs import join_tables, normalise_question, read_question, read_table
 
 
 def test_accepts_every_kind_of_real_numbers(table: np.ndarray) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from causallearn.graph.GraphNode import GraphNode
 
+from acid_causal.discovery.knowledge import Knowledge
 from acid_causal.errors import InputError, OptionError
-from acid_causal.knowledge import Knowledge
 
 KNOWN = Knowledge(
     forbid=(("cancer", "smoking"),),

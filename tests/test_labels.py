@@ -2,7 +2,7 @@
 
 import pytest
 
-from acid_causal.labels import arrow, given_text, printable, printable_names, pvalue_text
+from acid_causal.report.labels import arrow, given_text, printable, printable_names, pvalue_text
 
 
 def test_printable() -> None:

@@ -8,11 +8,11 @@ from graph_cases import make_oracle
 from oracle import random_dag
 from tqdm import tqdm
 
-from acid_causal import graph_search, level_progress
-from acid_causal.graph_search import search_graph
-from acid_causal.inputs import Question
-from acid_causal.knowledge import Knowledge
-from acid_causal.level_progress import LevelProgress
+from acid_causal.discovery import graph_search, level_progress
+from acid_causal.discovery.graph_search import search_graph
+from acid_causal.discovery.knowledge import Knowledge
+from acid_causal.discovery.level_progress import LevelProgress
+from acid_causal.tables.inputs import Question
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import torch
 
-from acid_causal.checkpoint import TrainedModel
+from acid_causal.calibration.reference import Reference
 from acid_causal.errors import AcidWarning
-from acid_causal.reference import Reference
-from acid_causal.rows import REPEATED
-from acid_causal.tester import Tester, ci_test
+from acid_causal.inference.rows import REPEATED
+from acid_causal.inference.tester import Tester, ci_test
+from acid_causal.weights.checkpoint import TrainedModel
 
 
 def numbers_of(model: TrainedModel, x: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from acid_causal.tester import Tester
+from acid_causal.inference.tester import Tester
 from benchmarks.fresh_process import in_fresh_process, peak_bytes, reset_peak
 from benchmarks.timing import time_test
 

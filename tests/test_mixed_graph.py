@@ -7,7 +7,7 @@ from causallearn.graph.Endpoint import Endpoint
 from causallearn.graph.GeneralGraph import GeneralGraph
 from causallearn.graph.GraphNode import GraphNode
 
-from acid_causal.mixed_graph import Link, ends, links, mark_between, meaning, mirrored
+from acid_causal.discovery.mixed_graph import Link, ends, links, mark_between, meaning, mirrored
 
 ENDS = {"-": Endpoint.TAIL, "<": Endpoint.ARROW, ">": Endpoint.ARROW, "o": Endpoint.CIRCLE}
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from acid_causal.content import Content, ranks, read_content
-from acid_causal.neighbourhoods import SMALLEST, neighbourhoods, permutations
+from acid_causal.inference.neighbourhoods import SMALLEST, neighbourhoods, permutations
+from acid_causal.inference.row_hashes import Content, ranks, read_content
 
 
 def content(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> Content:

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from acid_causal.checkpoint import TrainedModel
 from acid_causal.errors import InputError, OptionError
-from acid_causal.tester import Tester, ci_test
+from acid_causal.inference.tester import Tester, ci_test
+from acid_causal.weights.checkpoint import TrainedModel
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the packages' own
 

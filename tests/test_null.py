@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, skewnorm
 
+from acid_causal.calibration.null import Facts, NullDistribution
+from acid_causal.calibration.reference import Reference
 from acid_causal.errors import OptionError
-from acid_causal.null import Facts, NullDistribution
-from acid_causal.reference import Reference
 
 
 def facts(m: int, rng: np.random.Generator) -> Facts:

@@ -15,13 +15,13 @@ from scipy.stats import binom
 from torch import nn
 
 from acid_causal import acid
-from acid_causal.checkpoint import TrainedModel
-from acid_causal.content import read_content
 from acid_causal.errors import OptionError
+from acid_causal.inference.neighbourhoods import neighbourhoods, permutations
+from acid_causal.inference.row_hashes import read_content
+from acid_causal.inference.rows import Rows
+from acid_causal.inference.tester import Tester, ci_test
 from acid_causal.model.acid import Conditioning, TargetEncoding
-from acid_causal.neighbourhoods import neighbourhoods, permutations
-from acid_causal.rows import Rows
-from acid_causal.tester import Tester, ci_test
+from acid_causal.weights.checkpoint import TrainedModel
 
 
 def trained_on_levels(model: TrainedModel) -> TrainedModel:

@@ -15,8 +15,8 @@ from causallearn.utils.PCUtils.BackgroundKnowledge import BackgroundKnowledge
 from causallearn.utils.PCUtils.SkeletonDiscovery import skeleton_discovery
 from oracle import CountingTester, FisherZThroughACID, linear_data, random_dag
 
-from acid_causal.inputs import Question
-from acid_causal.prefetch import ALWAYS_ALLOWED, FIRST, SECOND, LevelPrefetch
+from acid_causal.causal_learn.prefetch import ALWAYS_ALLOWED, FIRST, SECOND, LevelPrefetch
+from acid_causal.tables.inputs import Question
 
 
 class AskedToo(FisherZThroughACID):

@@ -13,9 +13,9 @@ import pytest
 from causallearn.search.ConstraintBased.PC import pc
 from oracle import FisherZThroughACID, linear_data, random_dag
 
-from acid_causal import pvalue_file
+from acid_causal.causal_learn import pvalue_file
+from acid_causal.causal_learn.pvalue_file import PValueFile
 from acid_causal.errors import AcidWarning, CacheError
-from acid_causal.pvalue_file import PValueFile
 
 QUIET = {"show_progress": False}
 

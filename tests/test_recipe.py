@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from acid_causal.checkpoint import available_models, load_model
 from acid_causal.errors import OptionError
-from acid_causal.recipe import Recipe, TrainingConfig
+from acid_causal.weights.checkpoint import available_models, load_model
+from acid_causal.weights.recipe import Recipe, TrainingConfig
 
 
 def test_survives_its_dictionary() -> None:

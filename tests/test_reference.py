@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from acid_causal.calibration.reference import Reference, summarise
 from acid_causal.model import TargetEncoding
-from acid_causal.reference import Reference, summarise
 
 
 def draw(m: int, rng: np.random.Generator) -> tuple[np.ndarray, ...]:

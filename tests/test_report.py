@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from graph_cases import HOSTILE, made_discovery
 
-from acid_causal.labels import printable
-from acid_causal.report import render, write_report
+from acid_causal.report.html import render, write_report
+from acid_causal.report.labels import printable
 
 EDGES = [(0, 1, "-->"), (1, 2, "o->"), (2, 3, "<->"), (3, 4, "o-o"), (5, 4, "---")]
 CHROMIUM = next(

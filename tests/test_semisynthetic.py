@@ -8,8 +8,8 @@ import torch
 from scipy import stats
 
 from acid_causal.model.transform import rank_normal
-from acid_causal.semisynthetic import TableStream
 from acid_causal.synthetic.draws import seeded
+from acid_causal.training.table_questions import TableStream
 
 
 def stream_of(data: np.ndarray, **options: Any) -> TableStream:

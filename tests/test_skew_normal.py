@@ -4,7 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from acid_causal.skew_normal import skew_normal_logsf
+from acid_causal.calibration.skew_normal import skew_normal_logsf
 
 
 @pytest.mark.parametrize("shape", [-4.0, -1.0, 0.0, 1.0, 5.0])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from acid_causal import ci_test
-from acid_causal.tester import Tester
+from acid_causal.inference.tester import Tester
 from benchmarks.fresh_process import in_fresh_process
 
 MIB = 2**20

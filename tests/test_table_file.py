@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from acid_causal.errors import InputError, OptionError
-from acid_causal.table_file import read_table_file
+from acid_causal.tables.table_file import read_table_file
 
 
 @pytest.fixture

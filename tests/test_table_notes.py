@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from acid_causal.inputs import read_table
-from acid_causal.table_notes import looks_like_row_number, notes_on
+from acid_causal.tables.inputs import read_table
+from acid_causal.tables.table_notes import looks_like_row_number, notes_on
 
 
 @pytest.fixture

@@ -16,11 +16,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acid_causal.checkpoint import TrainedModel
+from acid_causal.calibration.null import FITTED, Facts
 from acid_causal.errors import AcidWarning, InputError, OptionError
-from acid_causal.inputs import Question
-from acid_causal.null import FITTED, Facts
-from acid_causal.tester import Tester, ci_test
+from acid_causal.inference.tester import Tester, ci_test
+from acid_causal.tables.inputs import Question
+from acid_causal.weights.checkpoint import TrainedModel
 
 TOLERANCE = 1e-4
 

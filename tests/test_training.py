@@ -15,14 +15,14 @@ import pytest
 import torch
 from sklearn.metrics import roc_auc_score
 
-from acid_causal.checkpoint import TrainedModel, load_model, read_tensors, save_tensors
+from acid_causal.calibration.scoring import score_pairs, transform_batch
 from acid_causal.errors import ModelError, OptionError
-from acid_causal.metrics import read_metrics
 from acid_causal.model import ACIDModel, ModelConfig
-from acid_causal.recipe import Recipe, TrainingConfig
-from acid_causal.scoring import score_pairs, transform_batch
 from acid_causal.synthetic import Batch, Stream, StreamConfig
-from acid_causal.training import Trainer, learning_rate, train_model
+from acid_causal.training.metrics import read_metrics
+from acid_causal.training.trainer import Trainer, learning_rate, train_model
+from acid_causal.weights.checkpoint import TrainedModel, load_model, read_tensors, save_tensors
+from acid_causal.weights.recipe import Recipe, TrainingConfig
 
 RECIPE = Recipe(
     "tiny",
@@ -80,7 +80,7 @@ def test_a_failed_checkpoint_leaves_the_last_one_whole(
 
     def save(self: Trainer, model: ACIDModel, optimiser: torch.optim.Adam, step: int) -> None:
         if step == 8:
-            monkeypatch.setattr("acid_causal.checkpoint.save_file", full_disk)
+            monkeypatch.setattr("acid_causal.weights.checkpoint.save_file", full_disk)
         original(self, model, optimiser, step)
         saved.append(step)
 
@@ -218,7 +218,7 @@ def test_it_learns(tmp_path: Path) -> None:
 
 def test_imports_neither_causal_learn_nor_pandas() -> None:
     code = (
-        "import sys, json, acid_causal.training;"
+        "import sys, json, acid_causal.training.trainer;"
         "print(json.dumps([m for m in ('causallearn', 'pandas') if m in sys.modules]))"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)

@@ -49,8 +49,8 @@ def ask(
       acid-causal test data.csv smoking cancer --given age,sex
       acid-causal test data.csv smoking cancer --given age --json
     """  # noqa: D301
-    from acid_causal.table_file import read_table_file
-    from acid_causal.tester import Tester
+    from acid_causal.inference.tester import Tester
+    from acid_causal.tables.table_file import read_table_file
 
     frame = read_table_file(data, separator=separator, decimal=decimal)
     cond = _read_columns(x, y, given or [], list(frame.columns))

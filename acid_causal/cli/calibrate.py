@@ -27,9 +27,9 @@ def calibrate(
     """  # noqa: D301
     from dataclasses import replace
 
-    from acid_causal.calibration import fit_null
-    from acid_causal.checkpoint import load_model
+    from acid_causal.calibration.fitting import fit_null
     from acid_causal.device import resolve_device
+    from acid_causal.weights.checkpoint import load_model
 
     set_threads(threads)
     where = resolve_device(device)

@@ -34,8 +34,8 @@ from acid_causal.cli.tables import choose_columns, known_names
 from acid_causal.errors import OptionError, require
 
 if TYPE_CHECKING:
-    from acid_causal.discovery import Discovery
-    from acid_causal.knowledge import Arrow, Knowledge
+    from acid_causal.discovery.discovery import Discovery
+    from acid_causal.discovery.knowledge import Arrow, Knowledge
 
 _MOST_EDGES = 40
 
@@ -154,8 +154,8 @@ def discover(
     Exit codes: 0 done, 1 the system failed (disk full), 2 a mistake in the
     command or the table, 130 stopped by Ctrl-C.
     """  # noqa: D301
-    from acid_causal.discovery import discover as discover_graph
-    from acid_causal.table_file import read_table_file
+    from acid_causal.discovery.discovery import discover as discover_graph
+    from acid_causal.tables.table_file import read_table_file
 
     set_threads(threads)
     whole = read_table_file(data, separator=separator, decimal=decimal)
@@ -174,7 +174,7 @@ def discover(
     found = _with_command(found, data, context.obj)
     files = _write(found, folder, data.name)
     if as_json:
-        from acid_causal.graph_files import to_dict
+        from acid_causal.report.graph_files import to_dict
 
         print_json({**to_dict(found), "files": [str(file) for file in files]})
         return
@@ -186,7 +186,7 @@ def discover(
 def _read_knowledge(
     path: Path | None, forbid: Sequence[str], required: Sequence[str], columns: Sequence[str]
 ) -> "Knowledge":
-    from acid_causal.knowledge import Knowledge
+    from acid_causal.discovery.knowledge import Knowledge
 
     known = Knowledge() if path is None else Knowledge.read(path)
     known |= Knowledge(
@@ -219,9 +219,9 @@ def _with_command(found: "Discovery", data: Path, arguments: Sequence[str]) -> "
 def _write(found: "Discovery", folder: Path, name: str) -> list[Path]:
     """Writes the report, the pictures and the other forms; the report comes first in the list."""
     from acid_causal.files import write_atomically
-    from acid_causal.graph_files import write_graph_files
-    from acid_causal.graph_picture import to_svg, write_png
-    from acid_causal.report import write_report
+    from acid_causal.report.graph_files import write_graph_files
+    from acid_causal.report.graph_picture import to_svg, write_png
+    from acid_causal.report.html import write_report
 
     report, png, svg = (folder / file for file in ("report.html", "graph.png", "graph.svg"))
     write_report(found, report, title=name)
@@ -231,7 +231,7 @@ def _write(found: "Discovery", folder: Path, name: str) -> list[Path]:
 
 
 def _print_graph(found: "Discovery") -> None:
-    from acid_causal.labels import given_text, printable, pvalue_text
+    from acid_causal.report.labels import given_text, printable, pvalue_text
 
     rows, variables = found.provenance["data"]["rows"], len(found.columns)
     count = len(found.edges)

@@ -70,8 +70,8 @@ def finetune(
       acid-causal finetune data.csv --out mine.safetensors --steps 1000
       acid-causal discover data.csv --model mine.safetensors
     """  # noqa: D301
-    from acid_causal.finetuning import finetune as adapt
-    from acid_causal.table_file import read_table_file
+    from acid_causal.tables.table_file import read_table_file
+    from acid_causal.training.finetuning import finetune as adapt
 
     set_threads(threads)
     whole = read_table_file(data, separator=separator, decimal=decimal)

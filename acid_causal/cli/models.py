@@ -10,7 +10,7 @@ def models(
     as_json: Json = False,
 ) -> None:
     """List the models that come with the package."""
-    from acid_causal.checkpoint import available_models, load_model
+    from acid_causal.weights.checkpoint import available_models, load_model
 
     rows = []
     for name in available_models():

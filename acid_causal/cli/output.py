@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from acid_causal.errors import AcidWarning
-from acid_causal.labels import printable
+from acid_causal.report.labels import printable
 
 # What a shell says of a command that Ctrl-C ended.
 INTERRUPTED = 130

@@ -39,8 +39,8 @@ def train(
       acid-causal train recipe.toml --out runs/mine --resume
       torchrun --nproc_per_node=4 -m acid_causal.cli train recipe.toml
     """  # noqa: D301
-    from acid_causal.recipe import Recipe
-    from acid_causal.training import default_folder, state_file, train_model
+    from acid_causal.training.trainer import default_folder, state_file, train_model
+    from acid_causal.weights.recipe import Recipe
 
     set_threads(threads)
     read = Recipe.read(recipe)

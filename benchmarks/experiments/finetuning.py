@@ -18,9 +18,9 @@ import torch
 from numpy.typing import NDArray
 
 from acid_causal import ci_test, finetune, load_model
-from acid_causal.checkpoint import TrainedModel
 from acid_causal.synthetic import Stream
 from acid_causal.synthetic.draws import seeded
+from acid_causal.weights.checkpoint import TrainedModel
 from benchmarks.ci_metrics import METRICS, metrics_of
 from benchmarks.experiments.six_models import as_questions
 from benchmarks.jobs import Experiment, Job, Results

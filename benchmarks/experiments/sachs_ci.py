@@ -26,9 +26,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from acid_causal.datasets import load_sachs
-from acid_causal.inputs import Question
-from acid_causal.tester import Tester
+from acid_causal.data.sachs import load_sachs
+from acid_causal.inference.tester import Tester
+from acid_causal.tables.inputs import Question
 from benchmarks.ci_metrics import METRICS, metrics_of
 from benchmarks.finetuned import adapted_pvalues, labelled_pvalues
 from benchmarks.jobs import Experiment, Job, Results

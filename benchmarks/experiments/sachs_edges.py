@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from acid_causal.datasets import load_sachs
+from acid_causal.data.sachs import load_sachs
 from benchmarks.jobs import Experiment, Job, Results
 from benchmarks.methods import Question, get_method
 from benchmarks.pictures.sachs_edges import draw_edges

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from acid_causal.datasets import Sachs, load_sachs
+from acid_causal.data.sachs import Sachs, load_sachs
 from acid_causal.errors import AcidWarning
 from benchmarks import graph_metrics, search
 from benchmarks.endpoints import Endpoints, to_text

@@ -22,12 +22,12 @@ from sklearn.metrics import roc_auc_score
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
+from acid_causal.calibration.scoring import score_pairs, transform_batch
 from acid_causal.device import resolve_device
-from acid_causal.metrics import read_metrics
 from acid_causal.model import ACIDModel
-from acid_causal.recipe import Recipe
-from acid_causal.scoring import score_pairs, transform_batch
 from acid_causal.synthetic import Batch, LabelledDatasets, six_models
+from acid_causal.training.metrics import read_metrics
+from acid_causal.weights.recipe import Recipe
 from benchmarks.experiments.six_models import MECHANISM
 from benchmarks.jobs import Experiment, Job, Results
 from benchmarks.pictures.training import draw_training

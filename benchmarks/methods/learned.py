@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from acid_causal import ci_test, load_model
-from acid_causal.checkpoint import TrainedModel
-from acid_causal.null import Facts
+from acid_causal.calibration.null import Facts
+from acid_causal.weights.checkpoint import TrainedModel
 from benchmarks.methods.method import Array, Question
 
 # Scalars of data in a batch.

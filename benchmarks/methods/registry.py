@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
-from acid_causal.checkpoint import available_models
 from acid_causal.errors import unknown
+from acid_causal.weights.checkpoint import available_models
 from benchmarks import provenance
 from benchmarks.methods import causal_learn, causalts_kci, gcm, lcit, learned, scit
 from benchmarks.methods.method import Method

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch
 
-from acid_causal.datasets import Sachs
+from acid_causal.data.sachs import Sachs
 from benchmarks.endpoints import ARROW, NONE, Endpoints, from_dag, from_text
 from benchmarks.graph_metrics import EdgeClass, classify_edges
 from benchmarks.pictures.style import BLUE, GREEN, GREY, INK, PURPLE, VERMILION, picture, style_of

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import acid_causal.synthetic
-from acid_causal.datasets import load_sachs
+from acid_causal.data.sachs import load_sachs
 from benchmarks.__main__ import run_experiment
 from benchmarks.ci_metrics import METRICS
 from benchmarks.experiments import EXPERIMENTS, calibration, sachs_graph, six_models

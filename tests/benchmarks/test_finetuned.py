@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from acid_causal import Tester, finetune
-from acid_causal.checkpoint import TrainedModel
-from acid_causal.inputs import Question
-from acid_causal.result import CITestResult
+from acid_causal.inference.result import CITestResult
 from acid_causal.synthetic.draws import seeded
+from acid_causal.tables.inputs import Question
+from acid_causal.weights.checkpoint import TrainedModel
 from benchmarks import finetuned
 
 QUESTIONS = [
@@ -30,7 +30,7 @@ def model(
 ) -> Iterator[str]:
     path = tmp_path / "tiny.safetensors"
     tiny_model.save(path)
-    for module in ("acid_causal.finetuning", "benchmarks.finetuned"):
+    for module in ("acid_causal.training.finetuning", "benchmarks.finetuned"):
         monkeypatch.setattr(f"{module}.fit_null", lambda *_, **__: tiny_model.null)
     monkeypatch.setattr(finetuned, "DATASETS", 8)
     yield str(path)

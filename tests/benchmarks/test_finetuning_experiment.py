@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from acid_causal.checkpoint import TrainedModel
 from acid_causal.synthetic import Stream, StreamConfig
+from acid_causal.weights.checkpoint import TrainedModel
 from benchmarks.__main__ import run_experiment
 from benchmarks.experiments import finetuning
 
@@ -20,7 +20,9 @@ def test_quick_run(
 ) -> None:  # fmt: skip
     path = tmp_path / "tiny.safetensors"
     tiny_model.save(path)
-    monkeypatch.setattr("acid_causal.finetuning.fit_null", lambda *_, **__: tiny_model.null)
+    monkeypatch.setattr(
+        "acid_causal.training.finetuning.fit_null", lambda *_, **__: tiny_model.null
+    )
     small = {"STEPS": 2, "NULL_QUESTIONS": 1000, "DATASETS": 6, "STREAM_QUESTIONS": 20}
     for name, value in small.items():
         monkeypatch.setattr(finetuning, f"QUICK_{name}", value)

@@ -11,7 +11,7 @@ from causallearn.graph.SHD import SHD
 from causallearn.search.ConstraintBased.FCI import fci
 from causallearn.search.ConstraintBased.PC import pc
 
-from acid_causal.datasets import load_sachs
+from acid_causal.data.sachs import load_sachs
 from benchmarks.endpoints import ARROW, CIRCLE, NONE, TAIL, Endpoints, cpdag_of, from_dag, from_text
 from benchmarks.graph_metrics import (
     classify_edges,

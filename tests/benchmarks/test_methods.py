@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from acid_causal import ci_test
-from acid_causal.checkpoint import TrainedModel
 from acid_causal.errors import InputError, OptionError
+from acid_causal.weights.checkpoint import TrainedModel
 from benchmarks.methods import Question, get_method, pick, weights_sha256
 from benchmarks.runner import seed_everything
 

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from acid_causal.checkpoint import TrainedModel
+from acid_causal.weights.checkpoint import TrainedModel
 from benchmarks.__main__ import run_experiment
 from benchmarks.ci_metrics import METRICS
 from benchmarks.experiments import nonlinearity, six_models

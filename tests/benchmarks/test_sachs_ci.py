@@ -10,9 +10,9 @@ import pytest
 from scipy import stats
 
 from acid_causal import Tester
-from acid_causal.checkpoint import TrainedModel
-from acid_causal.datasets import load_sachs
-from acid_causal.inputs import Question
+from acid_causal.data.sachs import load_sachs
+from acid_causal.tables.inputs import Question
+from acid_causal.weights.checkpoint import TrainedModel
 from benchmarks.experiments import sachs_ci
 from benchmarks.experiments.sachs_ci import (
     ADJACENT,

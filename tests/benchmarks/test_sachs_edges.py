@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from acid_causal.datasets import load_sachs
+from acid_causal.data.sachs import load_sachs
 from benchmarks.committed import committed
 from benchmarks.experiments import sachs_edges
 from benchmarks.jobs import Job

@@ -6,8 +6,8 @@ import pytest
 from causallearn.search.ConstraintBased.FCI import fci
 from causallearn.search.ConstraintBased.PC import pc
 
-from acid_causal.checkpoint import TrainedModel
-from acid_causal.datasets import load_sachs
+from acid_causal.data.sachs import load_sachs
+from acid_causal.weights.checkpoint import TrainedModel
 from benchmarks.search import search
 
 

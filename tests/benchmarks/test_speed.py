@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import torch
 
-from acid_causal.checkpoint import TrainedModel
+from acid_causal.weights.checkpoint import TrainedModel
 from benchmarks import timing
 from benchmarks.experiments import speed
 from benchmarks.experiments.speed import is_sampled, runs_here

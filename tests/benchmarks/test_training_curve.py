@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from acid_causal.errors import InputError
-from acid_causal.metrics import read_metrics
 from acid_causal.model import ModelConfig
-from acid_causal.recipe import Recipe, TrainingConfig
 from acid_causal.synthetic import StreamConfig, six_models
-from acid_causal.training import Trainer
+from acid_causal.training.metrics import read_metrics
+from acid_causal.training.trainer import Trainer
+from acid_causal.weights.recipe import Recipe, TrainingConfig
 from benchmarks.__main__ import run_experiment
 from benchmarks.experiments import training_curve
 from benchmarks.staged_training import network_at, stage_file

@@ -1,0 +1,1 @@
+"""The null distributions: their shape, their fit, and what training looks like beside them."""

@@ -1,0 +1,192 @@
+"""ACID as a test of causal-learn: `pc(data, 0.05, indep_test=acid)`.
+
+Importing this module registers the test under the name "acid", through causal-learn's own
+registry.
+"""
+
+import os
+import threading
+import weakref
+from collections.abc import Iterable
+from typing import Any, ClassVar, Self, SupportsIndex
+
+import numpy as np
+from causallearn.utils.cit import CIT_Base, register_ci_test
+
+from acid_causal.causal_learn.prefetch import LevelPrefetch
+from acid_causal.causal_learn.pvalue_file import PValueFile
+from acid_causal.errors import CacheError, ModelError, OptionError, unknown
+from acid_causal.inference.tester import OPTIONS, Tester
+from acid_causal.tables.inputs import Question, normalise_question
+
+METHOD = "acid"
+OWN_OPTIONS = frozenset({"cache_path", "prefetch", "prefetch_alpha"})
+
+
+class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
+    """The learned conditional independence test, in the form that causal-learn asks for.
+
+    causal-learn makes it from `indep_test=acid` and the keywords left over by `pc`, `fci` or
+    `cdnod`; it can also be made and called by hand.
+
+    Args:
+        data: Table `(n, d)`, an array or a pandas DataFrame.
+        cache_path: JSON file that keeps p-values between runs, at whatever alpha.
+        prefetch: Compute the foreseeable questions of a whole level of PC in one batch.
+        prefetch_alpha: The alpha given to `pc` or `fci`, which do not hand it on. Another value
+            costs time and changes no answer.
+        **options: Options of `Tester`: `model`, `device`, `missing` and so on.
+
+    Attributes:
+        n_asked: Calls so far.
+        n_computed: Questions computed so far; the rest were answered from memory.
+        n_batches: Batches in which they were computed.
+
+    Raises:
+        InputError: The table cannot be used.
+        OptionError: An option has no such name or value.
+        CacheError: The cache file is damaged, or belongs to other data, weights or options.
+    """
+
+    known_options: ClassVar[frozenset[str]] = OPTIONS
+
+    def __init__(
+        self,
+        data: Any,
+        cache_path: str | os.PathLike[str] | None = None,
+        *,
+        prefetch: bool = True,
+        prefetch_alpha: float = 0.05,
+        **options: Any,
+    ) -> None:
+        for name in options:
+            if name not in self.known_options:
+                raise unknown("option of acid", name, self.known_options | OWN_OPTIONS)
+        _check_prefetch_options(prefetch, prefetch_alpha)
+        self._tester = self._make_tester(data, options)
+        # causal-learn's own cache file would mix up tests and tables, so it never learns the path.
+        super().__init__(np.asarray(data), cache_path=None)
+        self.method = METHOD
+        self.data_hash = self._tester.fingerprint
+        self.cache_path = None if cache_path is None else os.fspath(cache_path)
+        self._file = None if cache_path is None else PValueFile.open(cache_path, self.data_hash)
+        self.pvalue_cache = {} if self._file is None else self._file.pvalues
+        self._prefetch = LevelPrefetch(self._tester.d, prefetch_alpha) if prefetch else None
+        self.n_asked = self.n_computed = self.n_batches = 0
+        self._lock = threading.RLock()
+        if self._file is not None:  # when the object dies, and at the latest when Python ends
+            weakref.finalize(self, self._file.save_at_end)
+
+    def _make_tester(self, data: Any, options: dict[str, Any]) -> Tester:
+        """Makes what computes the p-values; tests replace it by an oracle."""
+        return Tester(data, **options)
+
+    def __call__(
+        self,
+        X: SupportsIndex,
+        Y: SupportsIndex,
+        condition_set: Iterable[SupportsIndex] | None = None,
+        *args: object,
+    ) -> float:
+        """Tests column X against column Y given the columns of the conditioning set.
+
+        Args:
+            X: Column index, in `0..d-1`.
+            Y: Column index, another one.
+            condition_set: Column indices, in any order and of any kind of collection.
+            *args: Ignored; causal-learn hands some tests more than they need.
+
+        Returns:
+            The p-value, in [0, 1].
+
+        Raises:
+            InputError: An index is out of range, or X, Y and the conditioning set overlap.
+        """
+        question = normalise_question(X, Y, condition_set, self._tester.d)
+        # One question at a time: a thread that asks the same question waits and finds the answer.
+        with self._lock:
+            self.n_asked += 1
+            if self._prefetch is not None:
+                batch = self._prefetch.batch(question, row=int(X), known=self.pvalue_cache)
+            else:
+                batch = [] if question in self.pvalue_cache else [question]
+            if batch:
+                self._compute(batch)
+            pvalue: float = self.pvalue_cache[question]
+            if self._prefetch is not None:
+                self._prefetch.record(question, pvalue)
+            return pvalue
+
+    def _compute(self, batch: list[Question]) -> None:
+        for question, result in zip(batch, self._tester.test_many(batch), strict=True):
+            pvalue = float(result.pvalue)
+            if not 0.0 <= pvalue <= 1.0:  # a NaN would count as dependence, and silently
+                raise ModelError(f"the model gave the p-value {pvalue} for the question {question}")
+            self.pvalue_cache[question] = pvalue
+        self.n_computed += len(batch)
+        self.n_batches += 1
+        self.save_to_local_cache()
+
+    # ---- the cache file --------------------------------------------------------------------------
+
+    def save(self) -> None:
+        """Writes the p-values to `cache_path` now; it also happens by itself, in time.
+
+        Raises:
+            CacheError: There is no `cache_path`, or the file cannot be written.
+        """
+        if self._file is None:
+            raise CacheError("this test has no file to save to: give ACID a cache_path.")
+        with self._lock:
+            self._file.save()
+
+    def save_to_local_cache(self) -> None:
+        """Writes the p-values if the last time is long ago (causal-learn's name for it)."""
+        if self._file is not None:
+            self._file.save_if_due()
+
+    # ---- copies ----------------------------------------------------------------------------------
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        """Returns the object itself: causal-learn copies graphs, and their test, at each step."""
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._lock:
+            state = self.__dict__ | {"pvalue_cache": dict(self.pvalue_cache)}
+        # A worker process must not write the file of the one that sent it the test.
+        return state | {"_lock": None, "_file": None, "cache_path": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.RLock()
+
+
+def _check_prefetch_options(prefetch: object, prefetch_alpha: object) -> None:
+    if not isinstance(prefetch, bool | np.bool_):
+        raise OptionError(f"prefetch must be True or False, not {prefetch!r}.")
+    is_number = isinstance(prefetch_alpha, float | int | np.floating)
+    if not is_number or not 0.0 < float(prefetch_alpha) < 1.0:  # type: ignore[arg-type]
+        raise OptionError(
+            f"prefetch_alpha must be a number between 0 and 1, not {prefetch_alpha!r}. "
+            "Give it the alpha that pc or fci is given."
+        )
+
+
+register_ci_test(METHOD, ACID)
+
+
+class _RegisteredName(str):
+    """The string "acid", which brings its registration along into another process."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _registered_name, ()
+
+
+def _registered_name() -> str:
+    return acid
+
+
+acid: str = _RegisteredName(METHOD)

@@ -1,0 +1,164 @@
+"""Keeps computed p-values in a JSON file, whole at every moment and never mixed up.
+
+A p-value depends on data, weights and options, and not on alpha: a file belongs to one
+fingerprint of these three, serves any alpha and is refused to anybody else.
+"""
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Self
+from weakref import WeakValueDictionary
+
+from acid_causal.errors import CacheError, warn
+from acid_causal.files import write_atomically
+from acid_causal.tables.inputs import Question
+
+FORMAT = "acid-causal p-values 1"
+SAVE_EVERY_SECONDS = 30.0
+
+# Test objects of one process that name one file share it, so that none overwrites another's.
+_open_files: "WeakValueDictionary[Path, PValueFile]" = WeakValueDictionary()
+
+
+class PValueFile:
+    """p-values of one fingerprint, in memory and on disk.
+
+    Attributes:
+        path: Absolute path of the file.
+        pvalues: p-value of each question; whoever computes adds to it.
+    """
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], fingerprint: str) -> Self:
+        """Reads the file, or prepares a new one; the folder is made if need be.
+
+        Args:
+            path: Any path; need not exist.
+            fingerprint: Hash of data, weights and options.
+
+        Raises:
+            CacheError: The file is damaged, or belongs to another fingerprint, or could not be
+                written later.
+        """
+        resolved = Path(path).resolve()
+        file = _open_files.get(resolved)
+        if isinstance(file, cls):
+            _check_owner(resolved, found=file._fingerprint, wanted=fingerprint)
+            return file
+        file = cls(resolved, fingerprint)
+        _open_files[resolved] = file
+        return file
+
+    def __init__(self, path: Path, fingerprint: str) -> None:
+        self.path = path
+        self.pvalues: dict[Question, float] = {}
+        self._fingerprint = fingerprint
+        self._saved_size = 0
+        self._saved_at = time.monotonic()
+        self._pid = os.getpid()
+        self._read()
+        self._check_writable()
+
+    def save(self) -> None:
+        """Writes all p-values; a failure leaves the earlier file as it was.
+
+        Raises:
+            CacheError: The file cannot be written, with the system's reason.
+        """
+        pvalues = dict(self.pvalues)  # a copy, as other threads may go on adding
+        document = {
+            "format": FORMAT,
+            "fingerprint": self._fingerprint,
+            "pvalues": {_key(question): pvalue for question, pvalue in pvalues.items()},
+        }
+
+        try:
+            write_atomically(self.path, json.dumps(document))
+        except OSError as error:
+            raise CacheError(
+                f"cannot write the p-value cache {self.path}: {error}. The earlier file, if any, "
+                "is intact; free some space or choose another cache_path."
+            ) from error
+        self._saved_size = len(pvalues)
+        self._saved_at = time.monotonic()
+
+    def save_if_due(self) -> None:
+        """Saves now and then during a search; warns, and does not stop it, if that fails."""
+        if time.monotonic() - self._saved_at >= SAVE_EVERY_SECONDS:
+            self.save_at_end()
+            self._saved_at = time.monotonic()  # after a failure, too: warn every now and then
+
+    def save_at_end(self) -> None:
+        """Saves what is new; warns if that fails. Forked workers leave the file alone."""
+        if len(self.pvalues) == self._saved_size or os.getpid() != self._pid:
+            return
+        try:
+            self.save()
+        except CacheError as error:
+            warn(str(error))
+
+    # ---- reading and refusing --------------------------------------------------------------------
+
+    def _read(self) -> None:
+        try:
+            document = json.loads(self.path.read_text(encoding="ascii"))
+            if document["format"] != FORMAT:
+                raise ValueError(f"its format is {document['format']!r}, not {FORMAT!r}")
+            owner = str(document["fingerprint"])
+            pvalues = {_question(key): float(p) for key, p in document["pvalues"].items()}
+            if not all(0.0 <= pvalue <= 1.0 for pvalue in pvalues.values()):
+                raise ValueError("some p-values lie outside [0, 1]")
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise CacheError(
+                f"cannot read the p-value cache {self.path}: {error}. Choose another cache_path."
+            ) from error
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise CacheError(
+                f"{self.path} is not a whole p-value cache of acid-causal "
+                f"({type(error).__name__}: {error}). It was left as it is: delete it, or choose "
+                "another cache_path."
+            ) from error
+        _check_owner(self.path, found=owner, wanted=self._fingerprint)
+        self.pvalues.update(pvalues)
+        self._saved_size = len(pvalues)
+
+    def _check_writable(self) -> None:
+        """Fails before hours of work rather than after them."""
+        folder = self.path.parent
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CacheError(
+                f"cannot make the folder of the p-value cache {self.path}: {error}. "
+                "Choose another cache_path."
+            ) from error
+        if not os.access(folder, os.W_OK):
+            raise CacheError(
+                f"the folder {folder} of the p-value cache is not writable. "
+                "Choose another cache_path."
+            )
+
+
+def _check_owner(path: Path, found: str, wanted: str) -> None:
+    if found != wanted:
+        raise CacheError(
+            f"the p-value cache {path} belongs to other data, weights or options (its fingerprint "
+            f"is {found[:12]}..., this test's is {wanted[:12]}...). Choose another cache_path, or "
+            "delete the file."
+        )
+
+
+def _key(question: Question) -> str:
+    """Writes a question as causal-learn does: `0;1` or `0;1|2.3`."""
+    i, j, cond = question
+    return f"{i};{j}" + (f"|{'.'.join(map(str, cond))}" if cond else "")
+
+
+def _question(key: str) -> Question:
+    pair, _, cond = key.partition("|")
+    i, j = map(int, pair.split(";"))
+    return i, j, tuple(map(int, cond.split("."))) if cond else ()

@@ -1,0 +1,148 @@
+"""How firm is a graph? The same search on many samples of the rows.
+
+The samples run through joblib, so that processes, a Dask cluster or a Ray cluster serve alike:
+
+    with joblib.parallel_config(backend="dask"):
+        frequencies = bootstrap_graphs(table, samples=200)
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from acid_causal.discovery.graph_search import load_options, search_graph
+from acid_causal.discovery.knowledge import Knowledge
+from acid_causal.discovery.mixed_graph import Endpoints, mark_between
+from acid_causal.errors import InputError, require, unknown
+from acid_causal.tables.inputs import MIN_SAMPLES, Table, read_table
+
+ROWS = ("subsample", "bootstrap")
+
+
+@dataclass(frozen=True)
+class GraphFrequencies:
+    """The graphs of many samples of the rows.
+
+    Attributes:
+        columns: names of the d columns.
+        graphs: endpoints of each sample's graph, (samples, d, d); see
+            `acid_causal.discovery.mixed_graph`.
+        warnings: each warning that a search gave, with the number of searches that gave it.
+    """
+
+    columns: tuple[str, ...]
+    graphs: Int[NDArray[np.int8], "samples d d"]
+    warnings: dict[str, int]
+
+    def adjacency(self) -> Float[NDArray[np.float64], "d d"]:
+        """Returns the share of graphs in which each pair is adjacent."""
+        return (self.graphs != 0).mean(axis=0)
+
+    def marks(self, a: int, b: int) -> dict[str, float]:
+        """Returns how often each mark, read from column a to column b, was found.
+
+        Returns:
+            Shares of the graphs, the most frequent mark first; "" stands for no edge.
+        """
+        counts = Counter(mark_between(graph, a, b) for graph in self.graphs)
+        return {mark: count / len(self.graphs) for mark, count in counts.most_common()}
+
+
+def bootstrap_graphs(
+    data: Any,
+    *,
+    samples: int = 100,
+    rows: str = "subsample",
+    fraction: float = 0.7,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    progress: bool = False,
+    missing: str = "raise",
+    method: str = "pc",
+    alpha: float = 0.05,
+    knowledge: Knowledge | None = None,
+    max_size: int | None = None,
+    **options: Any,
+) -> GraphFrequencies:
+    """Searches for the graph on many samples of the rows.
+
+    A frequency says how stable an edge is when the rows vary. It is no probability that the edge
+    is true, and with fewer rows in a sample than in the table weak edges are found less often.
+
+    Args:
+        data: array or DataFrame (n, d), or a table read before.
+        samples: number of samples.
+        rows: "subsample" draws `fraction` of the rows without repetition; "bootstrap" draws n rows
+            with repetition. The latter is for comparison: a row that is in the sample twice
+            predicts itself, and the test's leave-one-out residuals become too small.
+        fraction: of the rows in a subsample.
+        seed: of the draws. The result depends on it and on nothing else of these: neither on
+            `n_jobs` nor on joblib's backend.
+        n_jobs: processes, as joblib counts them: -1 for one a core; None for one, or for what
+            `joblib.parallel_config` says. Each computes on one thread.
+        progress: show a bar on standard error, if that is a terminal.
+        missing: "raise" or "drop"; see `Tester`.
+        method: "pc" or "fci".
+        alpha: level of each test.
+        knowledge: what is known beforehand.
+        max_size: largest conditioning set; None: as large as need be.
+        **options: of the tester, such as `model` and `device`.
+
+    Raises:
+        OptionError: a value that is none of these.
+        InputError, InputTypeError: the table cannot be used, or has too few rows to draw from.
+
+    References:
+        Meinshausen, Buehlmann (2010), Stability Selection.
+        Friedman, Goldszmidt, Wyner (1999), Data Analysis with Bayesian Networks: A Bootstrap
+        Approach.
+    """
+    import joblib
+
+    if rows not in ROWS:
+        raise unknown("value of rows:", rows, ROWS)
+    require(0 < fraction <= 1, "fraction", fraction, "above 0 and at most 1")
+    require(samples >= 1, "samples", samples, "at least 1")
+    table = data if isinstance(data, Table) else read_table(data, missing=missing)
+    n = len(table.values)
+    size = n if rows == "bootstrap" else round(fraction * n)
+    if size < MIN_SAMPLES:
+        raise InputError(f"{size} of {n} rows are too few for a search; raise the fraction")
+    options = load_options(options) | {
+        "method": method, "alpha": alpha, "knowledge": knowledge, "max_size": max_size,
+        "threads": 1,  # the sums of several threads round differently, whatever `n_jobs` is
+    }  # fmt: skip
+    draws = _draws(n, size, samples, seed, repeat=rows == "bootstrap")
+    searches = joblib.Parallel(n_jobs=n_jobs, return_as="generator")(
+        joblib.delayed(_search_rows)(table, drawn, options) for drawn in draws
+    )
+    graphs, warned = [], Counter[str]()
+    hidden = None if progress else True  # None: hidden where standard error is a file
+    for graph, warnings in tqdm(searches, "samples", samples, disable=hidden):
+        graphs.append(graph)
+        warned.update(warnings)
+    return GraphFrequencies(table.columns, np.stack(graphs), dict(warned))
+
+
+def _draws(n: int, size: int, samples: int, seed: int, repeat: bool) -> Iterator[NDArray[np.int64]]:
+    """Draws the rows of each sample; the order of the rows is kept, as it moves no result."""
+    for k in range(samples):
+        rng = np.random.default_rng([seed, k])
+        yield np.sort(rng.choice(n, size, replace=repeat))
+
+
+def _search_rows(
+    table: Table, rows: NDArray[np.int64], options: dict[str, Any]
+) -> tuple[Endpoints, tuple[str, ...]]:
+    """Searches on some of the rows; runs in a worker."""
+    absent = None if table.absent is None else table.absent[rows]
+    if absent is not None and not absent.any():
+        absent = None
+    found = search_graph(Table(table.values[rows], table.columns, absent), **options)
+    return found.endpoints, found.warnings

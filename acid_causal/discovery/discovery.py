@@ -1,0 +1,277 @@
+"""From a table to a causal graph, with all that a reader needs in order to judge it.
+
+`discover` runs PC or FCI with ACID, asks for the graph again on samples of the rows if told to, and
+returns one object that knows each edge, each separation, the warnings and how it all was made.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+from acid_causal.discovery.bootstrap import GraphFrequencies, bootstrap_graphs
+from acid_causal.discovery.graph_search import GraphSearch, load_options, search_graph
+from acid_causal.discovery.knowledge import Knowledge
+from acid_causal.discovery.mixed_graph import Endpoints, links
+from acid_causal.discovery.provenance import describe_run
+from acid_causal.errors import require, unknown, warn
+from acid_causal.inference.tester import OPTIONS
+from acid_causal.tables.inputs import Question, Table, read_table
+from acid_causal.tables.table_notes import notes_on
+from acid_causal.weights.checkpoint import TrainedModel
+
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Edge:
+    """An edge of the graph.
+
+    Attributes:
+        a, b: the two variables.
+        mark: read from a to b, as in `a --> b`; see `acid_causal.discovery.mixed_graph.meaning`.
+        pvalue: of the most doubtful test of the adjacency: the largest over all conditioning sets
+            that were tried for this pair. The edge is there because even this one is at most alpha.
+        given: the conditioning set of that test.
+        tests: how many conditioning sets were tried.
+        required: whether background knowledge keeps the edge, whatever the data say.
+        confidence: share of the samples' graphs in which the pair is adjacent; None without them.
+        marks: share of the samples' graphs with each mark from a to b; "" stands for no edge.
+    """
+
+    a: str
+    b: str
+    mark: str
+    pvalue: float
+    given: Names
+    tests: int
+    required: bool = False
+    confidence: float | None = None
+    marks: Mapping[str, float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.a} {self.mark} {self.b}"
+
+
+@dataclass(frozen=True)
+class Separation:
+    """A pair of variables without an edge.
+
+    Attributes:
+        a, b: the two variables.
+        pvalue: the largest over all conditioning sets that were tried.
+        given: the conditioning set with that p-value.
+        sets: every set that separates the pair at the level alpha, with its p-value; empty where
+            only background knowledge keeps the pair apart.
+        tests: how many conditioning sets were tried.
+        forbidden: whether background knowledge keeps the pair apart, whatever the data say.
+        confidence: share of the samples' graphs in which the pair is adjacent; None without them.
+    """
+
+    a: str
+    b: str
+    pvalue: float
+    given: Names
+    sets: tuple[tuple[Names, float], ...]
+    tests: int
+    forbidden: bool = False
+    confidence: float | None = None
+
+
+@dataclass(frozen=True)
+class Discovery:
+    """A discovered graph and where it comes from.
+
+    Attributes:
+        columns: the variables.
+        method: "pc" or "fci".
+        alpha: level of each test.
+        endpoints: the graph as a matrix; see `acid_causal.discovery.mixed_graph`.
+        edges: the edges, the firmest first: by confidence, then by p-value.
+        separations: all other pairs.
+        pvalues: p-value of every question asked, by (column, column, conditioning set).
+        warnings: what deserves attention.
+        provenance: versions, model, data, options and counts, fit for JSON.
+        bootstrap: the samples' graphs; None unless asked for.
+    """
+
+    columns: Names
+    method: str
+    alpha: float
+    endpoints: Endpoints
+    edges: tuple[Edge, ...]
+    separations: tuple[Separation, ...]
+    pvalues: Mapping[Question, float]
+    warnings: tuple[str, ...]
+    provenance: Mapping[str, Any]
+    bootstrap: GraphFrequencies | None = None
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.edges)) or "no edges"
+
+
+def discover(
+    table: Any,
+    *,
+    method: str = "pc",
+    alpha: float = 0.05,
+    model: str | TrainedModel = "acid-base",
+    knowledge: Knowledge | None = None,
+    max_size: int | None = None,
+    bootstrap: int = 0,
+    rows: str = "subsample",
+    fraction: float = 0.7,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    missing: str = "raise",
+    progress: bool = False,
+    **options: Any,
+) -> Discovery:
+    """Discovers the causal graph of a table.
+
+    Args:
+        table: array or DataFrame (n, d) of numbers, samples by variables.
+        method: "pc" (no hidden common causes) or "fci" (with hidden common causes).
+        alpha: level of each test, in (0, 1).
+        model: name of a shipped model, path of a weights file, or a loaded model.
+        knowledge: edges and tiers known beforehand, by the names of columns.
+        max_size: largest conditioning set; None: as large as need be, which may take long where
+            many variables hang together, and with FCI grows exponentially with their number.
+        bootstrap: number of samples of the rows on which the search is repeated, for confidences.
+        rows: "subsample" or "bootstrap": how a sample is drawn; see `bootstrap_graphs`.
+        fraction: of the rows in a subsample.
+        seed: of the draws.
+        n_jobs: processes that search at once; -1: one a core.
+        missing: "raise", or "drop" to leave out the rows that are incomplete in a test's columns.
+        progress: show bars on standard error, if that is a terminal.
+        **options: of the tester: `device`, `null`, `cache_bytes`, `batch_entries`.
+
+    Returns:
+        The graph, its edges and separations with p-values, warnings and provenance. The warnings
+        are issued, too.
+
+    Raises:
+        InputError, InputTypeError: the table cannot be used, or holds fewer than two columns.
+        OptionError: an option has no such name or value; knowledge names no column.
+        ModelError: the weights file is damaged.
+
+    References:
+        Spirtes, Glymour, Scheines (2000), Causation, Prediction, and Search: PC and FCI.
+        Colombo, Maathuis (2014), Order-Independent Constraint-Based Causal Structure Learning.
+    """
+    for name in options:
+        if name not in OPTIONS:
+            raise unknown("option of discover", name, OPTIONS)
+    require(_is_count(bootstrap), "bootstrap", bootstrap, "a number of samples, or 0")
+    data = table if isinstance(table, Table) else read_table(table, missing=missing)
+    knowledge = knowledge or Knowledge()
+    search: dict[str, Any] = {
+        "method": method, "alpha": alpha, "knowledge": knowledge, "max_size": max_size,
+        **load_options({"model": model, **options}),
+    }  # fmt: skip
+    found = search_graph(data, progress=progress, **search)
+    samples: dict[str, Any] = {
+        "samples": bootstrap, "rows": rows, "fraction": fraction, "seed": seed
+    }  # fmt: skip
+    frequencies = (
+        bootstrap_graphs(data, n_jobs=n_jobs, progress=progress, **samples, **search)
+        if bootstrap
+        else None
+    )
+    edges, separations = _judge_pairs(data.columns, found, frequencies, knowledge, alpha)
+    messages = (
+        *notes_on(data),
+        *_notes_on_size(found, max_size),
+        *_notes_on_knowledge(knowledge, edges, alpha, method),
+        *found.warnings,
+        *_notes_on_samples(frequencies, found.warnings),
+    )
+    for message in messages:
+        warn(message)
+    return Discovery(
+        data.columns, method, alpha, found.endpoints, edges, separations, found.pvalues, messages,
+        describe_run(data, found, search, samples if bootstrap else None), frequencies,
+    )  # fmt: skip
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+# ---- edges and separations ---------------------------------------------------------------------
+
+
+def _judge_pairs(
+    columns: Names,
+    found: GraphSearch,
+    frequencies: GraphFrequencies | None,
+    knowledge: Knowledge,
+    alpha: float,
+) -> tuple[tuple[Edge, ...], tuple[Separation, ...]]:
+    """Says of each pair how it is linked, or what separates it, and how sure that is."""
+    tests: dict[tuple[int, int], list[tuple[float, Names]]] = defaultdict(list)
+    for (i, j, cond), pvalue in found.pvalues.items():
+        tests[i, j].append((pvalue, tuple(columns[k] for k in cond)))
+    # Of equal p-values the one that was asked first, which is of the smallest set.
+    worst = {pair: max(asked, key=lambda test: test[0]) for pair, asked in tests.items()}
+    shares = None if frequencies is None else frequencies.adjacency()
+    linked = {(min(a, b), max(a, b)): (a, b, mark) for a, b, mark in links(found.endpoints)}
+    edges, separations = [], []
+    for pair in combinations(range(len(columns)), 2):
+        (pvalue, given), asked = worst[pair], tests[pair]
+        share = None if shares is None else float(shares[pair])
+        if pair in linked:
+            a, b, mark = linked[pair]
+            edges.append(Edge(
+                columns[a], columns[b], mark, pvalue, given, len(asked),
+                required=knowledge.requires(columns[a], columns[b]), confidence=share,
+                marks={} if frequencies is None else frequencies.marks(a, b),
+            ))  # fmt: skip
+        else:
+            a_name, b_name = (columns[k] for k in pair)
+            sets = tuple((names, p) for p, names in asked if p > alpha)
+            separations.append(Separation(
+                a_name, b_name, pvalue, given, sets, len(asked),
+                forbidden=knowledge.keeps_apart(a_name, b_name), confidence=share,
+            ))  # fmt: skip
+    edges.sort(key=lambda edge: (-(edge.confidence or 0.0), edge.pvalue))
+    return tuple(edges), tuple(separations)
+
+
+# ---- notes -------------------------------------------------------------------------------------
+
+
+def _notes_on_size(found: GraphSearch, max_size: int | None) -> Iterator[str]:
+    most = int((found.endpoints != 0).sum(axis=0).max())
+    if max_size is not None and most - 1 > max_size:
+        yield (
+            f"conditioning sets were limited to {max_size} of up to {most - 1} variables: edges "
+            "are left that larger sets might remove, and directions hang on them"
+        )
+
+
+def _notes_on_knowledge(
+    knowledge: Knowledge, edges: Sequence[Edge], alpha: float, method: str
+) -> Iterator[str]:
+    for edge in edges:
+        if edge.required and edge.pvalue > alpha:
+            given = f" given {', '.join(edge.given)}" if edge.given else ""
+            yield (
+                f"the required edge {edge} is not in the data: {edge.a} and {edge.b} look "
+                f"independent{given} (p = {edge.pvalue:.2g}); it is kept because you require it"
+            )
+    if method == "fci" and (knowledge.forbid or knowledge.tiers):
+        yield (
+            "FCI reads a forbidden edge A -> B as B -> A where the two are adjacent, and a pair "
+            "that is forbidden both ways as separated by the empty set: it leaves no room for a "
+            "hidden common cause there"
+        )
+
+
+def _notes_on_samples(frequencies: GraphFrequencies | None, known: Sequence[str]) -> Iterator[str]:
+    if frequencies is None:
+        return
+    for message, count in frequencies.warnings.items():
+        if message not in known:
+            yield f"in {count} of {len(frequencies.graphs)} samples of the rows: {message}"

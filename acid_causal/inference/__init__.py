@@ -1,0 +1,1 @@
+"""The test itself: a table and questions in, p-values out."""

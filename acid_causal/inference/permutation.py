@@ -1,0 +1,107 @@
+"""A null drawn from the user's own table: Y permuted among rows whose Z are alike.
+
+Where Z is discrete, or empty, such a permutation test is exact; elsewhere its error shrinks with
+the neighbourhoods (Kim, Neykov, Balakrishnan, Wasserman 2022, Local permutation tests for
+conditional independence). The permuted copies of Y are further targets of the same conditioning
+set, so Z is encoded once for all of them.
+"""
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy.typing import NDArray
+
+from acid_causal.errors import require
+from acid_causal.inference.batching import Task
+from acid_causal.inference.encoding_cache import Place
+from acid_causal.inference.neighbourhoods import neighbourhoods, permutations
+from acid_causal.inference.row_hashes import read_content
+from acid_causal.inference.rows import Rows
+from acid_causal.model import ACIDModel, Conditioning
+
+# With fewer draws no p-value would reach 5 %.
+FEWEST = 19
+# Statistics that rounding alone sets apart count as equal; discrete data have many that are.
+_ROUNDING = 1e-4
+
+
+class PermutationNull:
+    """Draws statistics under H0 and counts how many reach the one observed.
+
+    Args:
+        network: the network, on the device of the rows.
+        draws: permutations for each question, B.
+        batch_entries: scalars of permuted copies encoded at once; bounds memory.
+
+    Raises:
+        OptionError: draws is no whole number of at least 19.
+    """
+
+    def __init__(self, network: ACIDModel, draws: int, batch_entries: int) -> None:
+        check_draws(draws)
+        self._network, self._draws, self._batch_entries = network, int(draws), batch_entries
+
+    def pvalues(
+        self,
+        tasks: Sequence[Task],
+        pairs: Sequence[tuple[Place, Place]],
+        statistic: Float[NDArray[np.float64], " m"],
+        rows: Rows,
+    ) -> Float[NDArray[np.float64], " m"]:
+        """Computes p-values, (1 + draws that reach the statistic) / (1 + B).
+
+        Args:
+            tasks: m questions.
+            pairs: their encoded variables.
+            statistic: what the network says of them.
+            rows: the rows that they share.
+        """
+        reached = np.zeros(len(tasks))
+        order = sorted(range(len(tasks)), key=lambda k: tasks[k].cond)
+        for cond, same in groupby(order, key=lambda k: tasks[k].cond):
+            conditioning = self._network.encode_conditioning(rows.columns(cond)[None])
+            for k in same:
+                least = statistic[k] - _ROUNDING * max(1.0, abs(statistic[k]))
+                reached[k] = self._count(tasks[k], pairs[k], least, conditioning, rows)
+        return (1 + reached) / (1 + self._draws)
+
+    def _count(
+        self,
+        task: Task,
+        pair: tuple[Place, Place],
+        least: float,
+        conditioning: Conditioning,
+        rows: Rows,
+    ) -> int:
+        """Counts the draws of at least so large a statistic."""
+        content = read_content(*(rows.ranks(part) for part in (task.x, task.y, task.cond)))
+        x, y = pair
+        stays, moves = (y, task.x) if content.swapped else (x, task.y)
+        values = rows.columns(moves)
+        cells = neighbourhoods(content)
+        step = max(1, self._batch_entries // values.numel())
+        reached = 0
+        for start in range(0, self._draws, step):
+            numbers = range(start, min(start + step, self._draws))
+            taken = torch.from_numpy(permutations(content, cells, numbers))
+            copies = values[taken.to(values.device)]  # (draws, n, d)
+            moved = self._network.encode_targets(copies[None], conditioning)
+            logits = self._network.score_grid(stays.encoding, moved, 1, len(numbers))
+            reached += int((logits.double() >= least).sum())
+        return reached
+
+
+def check_draws(draws: Any) -> None:
+    """Refuses a number of permutations that makes no test.
+
+    Raises:
+        OptionError: no whole number of at least 19.
+    """
+    # True is an integer to Python, and no number of anything.
+    whole = isinstance(draws, int | np.integer) and not isinstance(draws, bool)
+    expected = f"a whole number, {FEWEST} or more"
+    require(whole and int(draws) >= FEWEST, "permutations", draws, expected)

@@ -1,0 +1,283 @@
+"""The test itself: arrays in, p-values out.
+
+A `Tester` holds one table. Questions are grouped by conditioning set; what a variable looks like
+given a conditioning set is encoded once, kept within a bound of bytes, and shared by every question
+that meets it.
+"""
+
+import copy
+import hashlib
+import json
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, SupportsIndex
+
+import numpy as np
+import torch
+
+from acid_causal.calibration.null import FITTED, NULLS
+from acid_causal.device import resolve_device, same_device
+from acid_causal.errors import Notices, OptionError, unknown
+from acid_causal.inference.batching import Task, by_conditioning_set
+from acid_causal.inference.engine import Answering
+from acid_causal.inference.permutation import check_draws
+from acid_causal.inference.result import (
+    CITestResult as CITestResult,  # a public name of this module, too
+)
+from acid_causal.inference.rows import Rows
+from acid_causal.tables.inputs import (
+    MIN_SAMPLES,
+    Columns,
+    Question,
+    Table,
+    join_tables,
+    normalise_question,
+    read_question,
+    read_table,
+)
+from acid_causal.weights.checkpoint import TrainedModel, load_model
+
+# Names of the options of `Tester`, for whoever passes them on.
+OPTIONS = frozenset(
+    {"model", "device", "null", "permutations", "missing", "cache_bytes", "batch_entries"}
+)
+
+
+class Tester:
+    """Answers conditional independence questions about one table.
+
+    Args:
+        data: array or DataFrame, samples by variables, (n, d); or a table read before.
+        model: name of a shipped model, path of a weights file, or a loaded model.
+        device: "auto" (a GPU where there is one), "cpu", "cuda", or any torch device.
+        null: "conditional", "sized" or "pooled" (the paper's), see
+            `acid_causal.calibration.null`; or "permutation", drawn from the data themselves, far
+            slower, for data unlike those of training.
+        permutations: draws of the permutation null for each question, 19 or more: the smallest
+            p-value is 1 / (1 + permutations).
+        missing: "raise", or "drop" to leave out the rows that are incomplete in a test's columns.
+        cache_bytes: bound on the encodings kept. Those that were made together are kept or dropped
+            as one, so that a bound below what a batch makes keeps none.
+        batch_entries: scalars of data encoded at once; bounds memory, moves no result.
+
+    Raises:
+        InputError, InputTypeError: the table cannot be used; see
+            `acid_causal.tables.inputs.read_table`.
+        OptionError: no such model, null, device or value.
+        ModelError: the weights file is damaged.
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        *,
+        model: str | Path | TrainedModel = "acid-base",
+        device: str | torch.device = "auto",
+        null: str = "conditional",
+        permutations: int = 199,
+        missing: str = "raise",
+        cache_bytes: int = 512 * 2**20,
+        batch_entries: int = 32_768,
+    ) -> None:
+        if null not in NULLS:
+            raise unknown("null", null, NULLS)
+        check_draws(permutations)
+        if batch_entries < 1 or cache_bytes < 0:
+            raise OptionError("batch_entries must be positive and cache_bytes not negative")
+        table = data if isinstance(data, Table) else read_table(data, missing=missing)
+        self._table = table
+        self.columns = list(table.columns)
+        self.n, self.d = table.values.shape
+        self.model = model if isinstance(model, TrainedModel) else load_model(model)
+        if null in FITTED:
+            self.model.null.require(null)
+        self.null, self.permutations = null, int(permutations)
+        self.device = resolve_device(device)
+        # Testers on several devices may share a model: each takes a copy where it must move it.
+        network = self.model.network
+        if not same_device(network.device, self.device):
+            network = copy.deepcopy(network).to(self.device)
+        self._network = network.eval()
+        self._cache_bytes, self._batch_entries = cache_bytes, batch_entries
+        self._notices = Notices()
+        self._begin()
+
+    def _begin(self) -> None:
+        """Makes what can be made again, and no pickle carries."""
+        self._lock = threading.RLock()
+        self._all_rows = Rows(self._table, (), self._network)
+        self._answering = Answering(
+            self.model,
+            self._network,
+            null=self.null,
+            permutations=self.permutations,
+            cache_bytes=self._cache_bytes,
+            batch_entries=self._batch_entries,
+            # Not a method of ours: a cycle would keep a table's encodings until it is looked for.
+            names=partial(_named, self.columns),
+            notices=self._notices,
+        )
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash over all that decides the p-values: data, weights and options."""
+        decisive = [self.n, self.d, self.null, self.model.sha256]
+        if self.null not in FITTED:
+            decisive.append(self.permutations)
+        digest = hashlib.sha256(json.dumps(decisive).encode())
+        digest.update(np.ascontiguousarray(self._table.values).tobytes())
+        return digest.hexdigest()
+
+    def test(
+        self, i: SupportsIndex, j: SupportsIndex, cond: Iterable[SupportsIndex] = ()
+    ) -> CITestResult:
+        """Tests whether columns i and j are independent given the columns in cond.
+
+        Raises:
+            InputError, InputTypeError: indices that make no question.
+        """
+        x, y, z = normalise_question(i, j, cond, self.d)
+        return self._test_sets((x,), (y,), z)
+
+    def test_many(
+        self,
+        questions: Sequence[Question],
+        progress: Callable[[int], object] | None = None,
+    ) -> list[CITestResult]:
+        """Answers many questions in as few batches as memory allows.
+
+        Args:
+            questions: triples (i, j, conditioning set), in any mix.
+            progress: called with the number of questions answered since its last call.
+
+        Returns:
+            The results, in the order of the questions.
+
+        Raises:
+            InputError, InputTypeError: indices that make no question.
+        """
+        tasks = []
+        for number, question in enumerate(questions):
+            x, y, z = read_question(question, self.d)
+            tasks.append(Task(number, (x,), (y,), z))
+        return self._answer(tasks, progress)
+
+    def _test_sets(self, x: Columns, y: Columns, cond: Columns = ()) -> CITestResult:
+        """Tests sets of columns, which must be valid, sorted and disjoint."""
+        return self._answer([Task(0, x, y, cond)], None)[0]
+
+    # ---- from questions to batches ----------------------------------------------
+
+    def _answer(
+        self, tasks: Sequence[Task], progress: Callable[[int], object] | None
+    ) -> list[CITestResult]:
+        results: dict[int, CITestResult] = {}
+        with self._lock, torch.inference_mode():
+            for gaps, group in self._by_gaps(tasks).items():
+                rows = Rows(self._table, gaps, self._network) if gaps else self._all_rows
+                ready = []
+                for task in group:
+                    reduced = self._without_constants(task, rows)
+                    if reduced is None:
+                        results[task.number] = CITestResult.independent(rows.n)
+                    else:
+                        ready.append(reduced)
+                if progress and len(ready) < len(group):
+                    progress(len(group) - len(ready))
+                for batch in by_conditioning_set(ready, rows.n, self._batch_entries):
+                    results.update(self._answering.answer(batch, rows))
+                    if progress:
+                        progress(len(batch))
+        return [results[task.number] for task in tasks]
+
+    def _by_gaps(self, tasks: Sequence[Task]) -> dict[Columns, list[Task]]:
+        """Groups tasks by those of their columns that have missing values, and so by their rows."""
+        absent = self._table.absent
+        if absent is None:
+            return {(): list(tasks)}
+        with_gaps = set(np.flatnonzero(absent.any(axis=0)).tolist())
+        groups: dict[Columns, list[Task]] = defaultdict(list)
+        for task in tasks:
+            groups[tuple(sorted(with_gaps & {*task.x, *task.y, *task.cond}))].append(task)
+        return groups
+
+    def _without_constants(self, task: Task, rows: Rows) -> Task | None:
+        """Drops constant columns; None if the question is answered already: independent."""
+        if rows.n < MIN_SAMPLES:
+            self._notices.warn(
+                "rows", f"only {rows.n} complete rows for {_named(self.columns, task)}: p = 1"
+            )
+            return None
+        x, y, cond = (
+            tuple(k for k in part if not rows.is_constant(k))
+            for part in (task.x, task.y, task.cond)
+        )
+        if not x or not y:
+            names = [self.columns[k] for k in (*task.x, *task.y) if rows.is_constant(k)]
+            self._notices.warn(
+                "constant",
+                f"constant columns are independent of everything (p = 1): {', '.join(names)}",
+            )
+            return None
+        return replace(task, x=x, y=y, cond=cond)
+
+    # ---- copies -----------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leaves the lock and what can be computed again behind."""
+        return self.__dict__ | {"_lock": None, "_all_rows": None, "_answering": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._begin()
+
+
+def _named(columns: Sequence[str], task: Task) -> str:
+    """Writes a question with the names of its columns."""
+    tested = ", ".join(columns[k] for k in (*task.x, *task.y))
+    return f"({tested} | {', '.join(columns[k] for k in task.cond)})"
+
+
+def ci_test(
+    x: Any,
+    y: Any,
+    z: Any = None,
+    *,
+    model: str | Path | TrainedModel = "acid-base",
+    device: str | torch.device = "auto",
+    null: str = "conditional",
+    permutations: int = 199,
+    missing: str = "raise",
+) -> CITestResult:
+    """Tests whether X and Y are independent given Z, each of one or several components.
+
+    Args:
+        x: array or DataFrame (n,) or (n, d_x).
+        y: (n,) or (n, d_y).
+        z: (n,) or (n, d_z); None or d_z = 0 tests marginal independence.
+        model: name of a shipped model, path of a weights file, or a loaded model.
+        device: "auto", "cpu", "cuda", or any torch device.
+        null: "conditional", "sized", "pooled" or "permutation"; see `Tester`.
+        permutations: draws of the permutation null, 19 or more.
+        missing: "raise", or "drop" to leave out incomplete rows.
+
+    Returns:
+        The statistic (logit), the p-value and the probability of dependence; and in what the
+        question is unlike those of training.
+
+    Raises:
+        InputError, InputTypeError: arrays that cannot be used.
+        OptionError, ModelError: see `Tester`.
+
+    References:
+        Duong, Hoang, Nguyen (2025), Amortized Conditional Independence Testing.
+    """
+    table, (of_x, of_y, of_z) = join_tables(x, y, z, missing=missing)
+    tester = Tester(
+        table, model=model, device=device, null=null, permutations=permutations, missing=missing
+    )
+    return tester._test_sets(of_x, of_y, of_z)

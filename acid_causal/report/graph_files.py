@@ -1,0 +1,153 @@
+"""A discovered graph as files for other programs: JSON, GraphML, DOT and CSV.
+
+In all of them an edge from a to b has a mark such as `-->` or `o->`, read from a to b, and says
+what stands at each of its ends: "tail", "arrow" or "circle".
+"""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+
+from acid_causal.discovery.discovery import Discovery
+from acid_causal.discovery.mixed_graph import ends
+from acid_causal.files import write_atomically
+from acid_causal.report.labels import printable, printable_names
+
+FORMAT = "acid-causal graph"
+# Names of the members of a conditioning set are joined by this in CSV files.
+SEPARATOR = "; "
+
+_DOT_HEADS = {"tail": "none", "arrow": "normal", "circle": "odot"}
+
+
+def to_dict(found: Discovery) -> dict[str, Any]:
+    """Returns all of a discovery, fit for JSON."""
+    edges = []
+    for edge in found.edges:
+        at_a, at_b = ends(edge.mark)
+        edges.append({
+            "a": edge.a, "mark": edge.mark, "b": edge.b, "end_a": at_a, "end_b": at_b,
+            "pvalue": edge.pvalue, "given": list(edge.given), "tests": edge.tests,
+            "required": edge.required, "confidence": edge.confidence, "marks": dict(edge.marks),
+        })  # fmt: skip
+    separations = [
+        {
+            "a": pair.a, "b": pair.b, "pvalue": pair.pvalue, "given": list(pair.given),
+            "sepsets": [{"given": list(names), "pvalue": p} for names, p in pair.sets],
+            "tests": pair.tests, "forbidden": pair.forbidden, "confidence": pair.confidence,
+        }
+        for pair in found.separations
+    ]  # fmt: skip
+    return {
+        "format": FORMAT, "version": 1, "method": found.method, "alpha": found.alpha,
+        "nodes": list(found.columns), "edges": edges, "separations": separations,
+        "warnings": list(found.warnings), "provenance": dict(found.provenance),
+    }  # fmt: skip
+
+
+def to_networkx(found: Discovery) -> "nx.DiGraph":
+    """Returns the graph for networkx: one arc a -> b an edge, its meaning in its attributes.
+
+    An arc without arrowheads or with two of them is no cause from a to b: look at `mark`.
+    """
+    graph = nx.DiGraph(method=found.method, alpha=found.alpha)
+    graph.add_nodes_from(found.columns)
+    for edge in found.edges:
+        at_a, at_b = ends(edge.mark)
+        facts: dict[str, Any] = {
+            "mark": edge.mark, "end_a": at_a, "end_b": at_b, "pvalue": edge.pvalue,
+            "given": SEPARATOR.join(edge.given), "tests": edge.tests, "required": edge.required,
+        }  # fmt: skip
+        if edge.confidence is not None:
+            facts |= {"confidence": edge.confidence, "mark_confidence": edge.marks[edge.mark]}
+        graph.add_edge(edge.a, edge.b, **facts)
+    return graph
+
+
+def to_dot(found: Discovery) -> str:
+    """Writes the graph in the language of Graphviz."""
+    lines = ["digraph {", "  node [shape=box, style=rounded];"]
+    quoted = {name: _quoted(form) for name, form in printable_names(found.columns).items()}
+    lines += [f"  {name};" for name in quoted.values()]
+    for edge in found.edges:
+        tail, head = (_DOT_HEADS[end] for end in ends(edge.mark))
+        lines.append(
+            f"  {quoted[edge.a]} -> {quoted[edge.b]} "
+            f'[dir=both, arrowtail={tail}, arrowhead={head}, tooltip="p = {edge.pvalue:.2g}"];'
+        )
+    return "\n".join([*lines, "}", ""])
+
+
+def _quoted(name: str) -> str:
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def edges_table(found: Discovery) -> str:
+    """Writes the edges as CSV."""
+    header = ["a", "mark", "b", "pvalue", "given", "tests", "required", "confidence",
+              "mark_confidence"]  # fmt: skip
+    return _csv(header, (
+        [edge.a, edge.mark, edge.b, edge.pvalue, SEPARATOR.join(edge.given), edge.tests,
+         edge.required, edge.confidence, edge.marks.get(edge.mark)]
+        for edge in found.edges
+    ))  # fmt: skip
+
+
+def sepsets_table(found: Discovery) -> str:
+    """Writes each set that separates a pair as a row of CSV; the least doubtful one comes first."""
+    rows = []
+    for pair in found.separations:
+        sets = sorted(pair.sets, key=lambda sepset: -sepset[1])
+        for number, (names, pvalue) in enumerate(sets, 1):
+            rows.append(
+                [pair.a, pair.b, number, SEPARATOR.join(names), pvalue, False, pair.confidence]
+            )
+        if not sets:
+            rows.append([pair.a, pair.b, 0, "", pair.pvalue, pair.forbidden, pair.confidence])
+    return _csv(["a", "b", "number", "sepset", "pvalue", "forbidden", "confidence"], rows)
+
+
+def _csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def write_graph_files(found: Discovery, folder: Path) -> list[Path]:
+    """Writes all forms of the graph that are no pictures, each atomically.
+
+    Args:
+        found: what was discovered.
+        folder: made if need be; files of the same names are replaced.
+
+    Returns:
+        The files.
+
+    Raises:
+        OSError: the folder cannot be written to.
+    """
+    contents = {
+        "graph.json": json.dumps(to_dict(found), indent=2, allow_nan=False) + "\n",
+        "graph.graphml": _graphml(found),
+        "graph.dot": to_dot(found),
+        "edges.csv": edges_table(found),
+        "sepsets.csv": sepsets_table(found),
+    }
+    for name, content in contents.items():
+        write_atomically(folder / name, content)
+    return [folder / name for name in contents]
+
+
+def _graphml(found: Discovery) -> str:
+    graph = nx.relabel_nodes(to_networkx(found), printable_names(found.columns))
+    for _, _, facts in graph.edges(data=True):
+        facts["given"] = printable(facts["given"]) if facts["given"] else ""
+    return "\n".join(nx.generate_graphml(graph))

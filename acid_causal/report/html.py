@@ -1,0 +1,199 @@
+"""The report: one HTML file with the graph, the evidence for it, and how it was made.
+
+The file needs no network and asks for none: style, script and pictures are inside, and its content
+security policy allows nothing else. All that comes from the user's table is escaped.
+"""
+
+import base64
+import hashlib
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import numpy as np
+from jaxtyping import Float
+from markupsafe import Markup
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from acid_causal.discovery.discovery import Discovery, Edge
+from acid_causal.discovery.mixed_graph import meaning
+from acid_causal.files import write_atomically
+from acid_causal.report.graph_picture import (
+    CLEAR_PVALUE,
+    DOUBTFUL,
+    FIRM,
+    edge_color,
+    quiet_matplotlib,
+    to_svg,
+)
+from acid_causal.report.labels import arrow, given_text, printable, pvalue_text
+
+_ALGORITHMS = {"pc": "PC", "fci": "FCI"}
+_BINS = 20
+# The sizes of conditioning sets that the histogram tells apart; larger ones are drawn as the last.
+_SIZE_COLORS = ("#0B4A8F", "#4C86C0", "#93BBE0", "#D3E3F2")
+
+
+def write_report(found: Discovery, path: Path, *, title: str = "Causal graph") -> None:
+    """Writes the report, atomically.
+
+    Args:
+        found: what was discovered.
+        path: the HTML file.
+        title: what the report is about, such as the name of the table.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    write_atomically(path, render(found, title=title))
+
+
+def render(found: Discovery, *, title: str = "Causal graph") -> str:
+    """Returns the report as HTML; see `write_report`."""
+    script = _asset("report.js")
+    # The policy names the script by its hash, so that no other can run, come what may.
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters.update(p=pvalue_text, given=given_text, name=printable, arrow=arrow)
+    marks = sorted({edge.mark for edge in found.edges})
+    return environment.from_string(_asset("report.html")).render(
+        title=title,
+        found=found,
+        made=found.provenance,
+        algorithm=_ALGORITHMS[found.method],
+        directed=sum(edge.mark == "-->" for edge in found.edges),
+        sampled=found.bootstrap is not None,
+        rows=[_row(edge, found) for edge in found.edges],
+        details=[_details(edge, found) for edge in found.edges],
+        legend=[(mark, meaning("A", mark, "B", found.method)) for mark in marks],
+        clear=f"{CLEAR_PVALUE:.0e}".replace("e-0", "e-"),
+        colors=(DOUBTFUL, FIRM),
+        facts=list(_facts(found.provenance)),
+        knowledge=_knowledge(found.provenance),
+        graph=Markup(to_svg(found, legend=False)),
+        histogram=Markup(_histogram(found)),
+        style=Markup(_asset("report.css")),
+        script=Markup(script),
+        policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'",
+    )
+
+
+def _asset(name: str) -> str:
+    return (files("acid_causal.report") / name).read_text(encoding="utf-8")
+
+
+def _row(edge: Edge, found: Discovery) -> dict[str, Any]:
+    return {
+        "edge": edge,
+        "color": edge_color(edge, found.alpha),
+        "mark_share": edge.marks.get(edge.mark, 0.0),
+    }
+
+
+def _details(edge: Edge, found: Discovery) -> dict[str, Any]:
+    """Gathers what is shown of an edge when it is chosen."""
+    a, b = printable(edge.a), printable(edge.b)
+    index = {name: k for k, name in enumerate(found.columns)}
+    return {
+        "nodes": [index[edge.a], index[edge.b]],
+        "title": f"{a} {arrow(edge.mark)} {b}",
+        "meaning": meaning(a, edge.mark, b, found.method),
+        "p": pvalue_text(edge.pvalue),
+        "given": given_text(edge.given),
+        "tests": edge.tests,
+        "required": edge.required,
+        "confidence": edge.confidence,
+        "marks": [
+            [f"{a} {arrow(mark)} {b}" if mark else "no edge", share]
+            for mark, share in edge.marks.items()
+        ],
+    }
+
+
+def _facts(made: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Says how the graph was made, in pairs of a name and a text."""
+    data, search, tests = made["data"], made["search"], made["tests"]
+    gaps = data["missing_values"]
+    yield "made at", made["created"].replace("T", " ").replace("+00:00", " UTC")
+    if "file" in made:
+        yield "file", f"{printable(made['file']['name'])}, sha256 {made['file']['sha256']}"
+    yield (
+        "data",
+        f"{data['rows']:,} rows x {data['columns']} columns, "
+        f"{f'{gaps:,} values missing' if gaps else 'no value missing'}, sha256 {data['sha256']}",
+    )
+    yield "model", f"{made['model']['name']}, sha256 {made['model']['sha256']}"
+    size = "any size" if search["max_size"] is None else f"at most {search['max_size']}"
+    yield (
+        "search",
+        f"{_ALGORITHMS[search['method']]} at α = {search['alpha']:g}, conditioning sets of {size}, "
+        f"{search['null']} null distribution, on {search['device']}",
+    )
+    by_size = ", ".join(f"|S| = {size}: {count:,}" for size, count in tests["by_size"].items())
+    yield (
+        "tests",
+        f"{tests['asked']:,} asked, {tests['different']:,} of them different ({by_size}), "
+        f"{tests['computed']:,} computed, in {made['seconds']:.3g} s",
+    )
+    if made["bootstrap"] is not None:
+        how = made["bootstrap"]
+        drawn = (
+            f"{how['fraction']:.0%} of the rows each, without repetition"
+            if how["rows"] == "subsample"
+            else "as many rows as the table has, with repetition"
+        )
+        yield "samples", f"{how['samples']}, {drawn}, seed {how['seed']}"
+    yield "versions", ", ".join(f"{name} {number}" for name, number in made["versions"].items())
+    yield "machine", made["machine"]
+
+
+def _knowledge(made: Mapping[str, Any]) -> list[str]:
+    known = made["knowledge"]
+    tiers = [", ".join(map(printable, tier)) for tier in known["tiers"]]
+    return [
+        *(f"no edge {printable(a)} → {printable(b)}" for a, b in known["forbid"]),
+        *(f"an edge {printable(a)} → {printable(b)}" for a, b in known["require"]),
+        *([f"in this order: {' | '.join(tiers)}"] if tiers else []),
+    ]
+
+
+def _histogram(found: Discovery) -> str:
+    """Draws how often each p-value came, by the size of the conditioning set."""
+    last = len(_SIZE_COLORS) - 1
+    sizes = np.array([min(len(cond), last) for _, _, cond in found.pvalues])
+    pvalues = np.array(list(found.pvalues.values()))
+    groups = [pvalues[sizes == size] for size in range(last + 1)]
+    shown = [(k, group) for k, group in enumerate(groups) if len(group)]
+    with quiet_matplotlib():
+        figure = Figure(figsize=(5.6, 2.5), layout="constrained")
+        axes = figure.add_subplot()
+        counts, *_ = axes.hist(
+            [group for _, group in shown], bins=np.linspace(0, 1, _BINS + 1).tolist(),
+            stacked=True, color=[_SIZE_COLORS[k] for k, _ in shown],
+            label=[f"|S| = {k}" if k < last else f"|S| ≥ {k}" for k, _ in shown],
+        )  # fmt: skip
+        _cut_first_bar(axes, np.atleast_2d(np.asarray(counts))[-1])
+        axes.axvline(found.alpha, color="#C4541A", linestyle=(0, (4, 2)), linewidth=1.3)
+        axes.set(xlim=(0, 1), xlabel="p-value", ylabel="tests")
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False)
+        file = BytesIO()
+        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+    svg = file.getvalue().decode()
+    return svg[svg.index("<svg") :]
+
+
+def _cut_first_bar(axes: Axes, heights: Float[NDArray[np.float64], " bins"]) -> None:
+    """Cuts the bar of the smallest p-values off where it would flatten all others."""
+    first, others = float(heights[0]), float(heights[1:].max())
+    if others > 0 and first > 3 * others:
+        axes.set_ylim(0, 1.6 * others)
+        note = f" {first:.0f}, cut off"
+        axes.text(0.07, 1.5 * others, note, va="center", ha="left", fontsize=9)

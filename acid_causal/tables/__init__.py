@@ -1,0 +1,1 @@
+"""What users bring: tables, their columns, and questions about them."""

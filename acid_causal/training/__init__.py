@@ -1,0 +1,1 @@
+"""Training a model, and fine-tuning one to a table."""

@@ -1,0 +1,185 @@
+"""Fine-tuning: a trained model is adapted to the kind of data of a table, without any label.
+
+Half of the steps are on questions made from the table (see
+`acid_causal.training.table_questions`), half on the model's own stream, so that it does not forget.
+Then its null distribution is fitted anew, to H0 questions of both kinds.
+"""
+
+import copy
+import hashlib
+import json
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from tqdm import tqdm
+
+from acid_causal.calibration.fitting import fit_null
+from acid_causal.calibration.scoring import transform_batch
+from acid_causal.device import resolve_device
+from acid_causal.errors import InputError, require, warn
+from acid_causal.model import ACIDModel
+from acid_causal.synthetic import Batch, Stream
+from acid_causal.synthetic.draws import seeded
+from acid_causal.tables.inputs import Array, Table, read_table
+from acid_causal.training.table_questions import MIN_COLUMNS, MIN_ROWS, TableStream
+from acid_causal.training.trainer import PairLoss, descend, make_optimiser
+from acid_causal.weights.checkpoint import TrainedModel, load_model
+from acid_causal.weights.recipe import TrainingConfig
+
+# From the number of a step and a source of randomness to the batch of that step.
+Draw = Callable[[int, torch.Generator], Batch]
+
+# So many rows, drawn at random, say all that is to be learned of a table's kind of data.
+_MOST_ROWS = 20_000
+# Of H0 questions, the table's: as many as all others together.
+_SHARE_OF_NULL = 1.0
+
+
+def finetune(
+    data: Any,
+    *,
+    model: str | Path | TrainedModel = "acid-base",
+    steps: int = 500,
+    learning_rate: float = 3e-4,
+    seed: int = 0,
+    device: str | torch.device = "auto",
+    missing: str = "raise",
+    null_questions: int = 15_000,
+    name: str | None = None,
+    progress: bool = True,
+) -> TrainedModel:
+    """Adapts a model to the kind of data that a table holds; no label and no graph is needed.
+
+    Args:
+        data: array or DataFrame, samples by variables, (n, d); it is not changed.
+        model: name of a shipped model, path of a weights file, or a loaded model, which stays as
+            it is.
+        steps: optimiser steps.
+        learning_rate: Adam's, at its peak; a tenth of the steps warm up, then it falls to zero.
+        seed: of all draws; on one device, equal seeds give equal models.
+        device: "auto", "cpu", "cuda", or any torch device.
+        missing: "raise", or "drop" to leave out the rows that lack a value in any column.
+        null_questions: H0 questions that the null is fitted to in the end.
+        name: of the new model; default: the old one's and "-finetuned".
+        progress: show bars.
+
+    Returns:
+        The new model, on the CPU. Pass it on as `model`, or `save` it.
+
+    Raises:
+        InputError, InputTypeError: the table cannot be used; it has fewer than 100 complete rows,
+            or fewer than two columns that vary.
+        OptionError: an option has no such value; no such model or device.
+        ModelError: the weights file is damaged.
+    """
+    require(null_questions >= 1000, "null_questions", null_questions, "at least 1000")
+    training = TrainingConfig(steps=steps, learning_rate=learning_rate, warmup=max(1, steps // 10))
+    where = resolve_device(device)
+    parent = model if isinstance(model, TrainedModel) else load_model(model)
+    recipe = replace(parent.recipe, name=name or f"{parent.name}-finetuned", seed=seed)
+    table = read_table(data, missing=missing)
+    values = _usable(table, seed)
+
+    network = copy.deepcopy(parent.network).to(where)
+    read = network.transform(torch.from_numpy(values).to(where)[None])[0].float()
+    stream = recipe.stream
+    own = Stream(stream, seed, where)
+    of_table = TableStream(read, seed, where, entries=stream.entries, targets=stream.targets)
+
+    def draw(step: int, generator: torch.Generator) -> Batch:
+        return of_table.draw(generator) if step % 2 == 0 else own.draw(generator)
+
+    train_on(network, draw, training, seed=seed, progress=progress)
+    null = fit_null(
+        network, stream, seed=seed, also=[(of_table, _SHARE_OF_NULL)], questions=null_questions,
+        device=where, progress=progress,
+    )  # fmt: skip
+    stage = {
+        "parent": parent.name,
+        "parent_sha256": parent.sha256,
+        "data_sha256": _sha256(table),
+        "rows": len(values),
+        "columns": values.shape[1],
+        "steps": steps,
+        "learning_rate": learning_rate,
+        "seed": seed,
+    }
+    history = {
+        **parent.history,
+        "steps": parent.history.get("steps", 0) + steps,
+        "torch": torch.__version__,
+        "device": where.type,
+        "null_questions": null_questions,
+        "finetuned": [*parent.history.get("finetuned", []), stage],
+    }
+    return TrainedModel(network.cpu(), null, recipe, history)
+
+
+def train_on(
+    network: ACIDModel, draw: Draw, config: TrainingConfig, *, seed: int, progress: bool = True
+) -> None:
+    """Trains a network in place, on batches from anywhere; it ends up in evaluation mode.
+
+    Args:
+        network: on the device of the batches.
+        draw: makes the batch of a step; columns as they are in the data.
+        config: the optimisation.
+        seed: what a step draws depends on the seed and on the step's number alone.
+        progress: show a bar.
+    """
+    device = network.device
+    loss_of, optimiser = PairLoss(network), make_optimiser(network, config)
+    network.train()
+    with ExitStack() as stack:
+        # Dropout draws from torch's global generator, which is left as it was found.
+        stack.enter_context(torch.random.fork_rng([device] if device.type == "cuda" else []))
+        bar = stack.enter_context(
+            tqdm(total=config.steps, disable=not progress, unit="step", desc="fine-tuning")
+        )
+        for step in range(config.steps):
+            torch.manual_seed(seed * 1_000_003 + step)
+            batch = draw(step, seeded("fine-tuning", seed, step, device=device))
+            loss = loss_of(transform_batch(batch, network.transform))
+            descend(network, optimiser, loss, config, step)
+            bar.update()
+    network.eval()
+
+
+def _usable(table: Table, seed: int) -> Array:
+    """Returns complete rows, and the columns that vary in them.
+
+    Raises:
+        InputError: there are too few of either.
+    """
+    values = table.values
+    if table.absent is not None:
+        values = values[~table.absent.any(axis=1)]
+    if len(values) < MIN_ROWS:
+        of_all = "" if table.absent is None else f" without a missing value, of {len(table.values)}"
+        raise InputError(
+            f"data has {len(values)} rows{of_all}; fine-tuning needs at least {MIN_ROWS}, some to "
+            "ask questions about and others to make up the answers from. Use the model as it is"
+            + ("." if table.absent is None else ", or leave out the columns that lack most.")
+        )
+    varies = values.min(axis=0) < values.max(axis=0)
+    if varies.sum() < MIN_COLUMNS:
+        raise InputError(
+            f"data has {varies.sum()} columns that vary; fine-tuning needs at least {MIN_COLUMNS}"
+        )
+    if not varies.all():
+        constant = [name for name, moves in zip(table.columns, varies, strict=True) if not moves]
+        warn(f"constant columns teach nothing and are left out: {', '.join(constant)}")
+    rows = np.random.default_rng(seed).permutation(len(values))[:_MOST_ROWS]
+    return values[rows][:, varies]
+
+
+def _sha256(table: Table) -> str:
+    """Hashes a table's shape and values."""
+    digest = hashlib.sha256(json.dumps(table.values.shape).encode())
+    digest.update(np.ascontiguousarray(table.values).tobytes())
+    return digest.hexdigest()
