@@ -1,0 +1,1 @@
+"""A discovered graph for people and for other programs: HTML, pictures, files."""
