@@ -8,7 +8,7 @@ import os
 import threading
 import weakref
 from collections.abc import Iterable
-from typing import Any, ClassVar, Self, SupportsIndex
+from typing import Any, ClassVar, SupportsIndex
 
 import numpy as np
 from causallearn.utils.cit import CIT_Base, register_ci_test
@@ -147,7 +147,7 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
 
     # ---- copies ----------------------------------------------------------------------------------
 
-    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+    def __deepcopy__(self, memo: dict[int, object]) -> "ACID":
         """Returns the object itself: causal-learn copies graphs, and their test, at each step."""
         return self
 

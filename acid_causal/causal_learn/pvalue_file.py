@@ -8,7 +8,6 @@ import json
 import os
 import time
 from pathlib import Path
-from typing import Self
 from weakref import WeakValueDictionary
 
 from acid_causal.errors import CacheError, warn
@@ -31,7 +30,7 @@ class PValueFile:
     """
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], fingerprint: str) -> Self:
+    def open(cls, path: str | os.PathLike[str], fingerprint: str) -> "PValueFile":
         """Reads the file, or prepares a new one; the folder is made if need be.
 
         Args:

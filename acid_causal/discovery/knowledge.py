@@ -14,7 +14,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 
@@ -73,7 +73,7 @@ class Knowledge:
         )
 
     @classmethod
-    def read(cls, path: str | Path) -> Self:
+    def read(cls, path: str | Path) -> "Knowledge":
         """Reads a file of knowledge: JSON if its name ends so, TOML otherwise.
 
         Raises:
@@ -91,7 +91,7 @@ class Knowledge:
         return cls.from_dict(content)
 
     @classmethod
-    def from_dict(cls, content: object) -> Self:
+    def from_dict(cls, content: object) -> "Knowledge":
         """Reads what `to_dict` gives, or a file of knowledge holds."""
         if not isinstance(content, Mapping):
             raise InputError(f"knowledge must be a table of lists, not {content!r}")

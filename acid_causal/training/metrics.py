@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from acid_causal.files import write_atomically
 
@@ -35,7 +35,7 @@ class MetricsLog:
         rounded = {k: float(f"{v:.6g}") if isinstance(v, float) else v for k, v in fields.items()}
         self._file.write(json.dumps(rounded) + "\n")
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "MetricsLog":
         return self
 
     def __exit__(self, *_: object) -> None:
