@@ -227,7 +227,7 @@ def test_imports_neither_causal_learn_nor_pandas() -> None:
 
 def test_the_papers_own_recipe_trains(tmp_path: Path) -> None:
     recipe = Recipe.read(
-        Path(__file__).parents[1] / "benchmarks" / "recipes" / "acid-mlp16-paper.toml"
+        Path(__file__).parents[2] / "benchmarks" / "recipes" / "acid-mlp16-paper.toml"
     )
     assert recipe.model.head == "paper"
     assert recipe.model.sample_attention

@@ -57,7 +57,7 @@ def test_cache_is_written_when_python_ends(tmp_path: Path) -> None:
         "test = FisherZThroughACID(np.random.default_rng(0).normal(size=(50, 4)), 'p.json')\n"
         "test(0, 1)\n"
     )
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
     subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, env=environment)
     assert list(json.loads((tmp_path / "p.json").read_text())["pvalues"]) == ["0;1"]
 
@@ -168,7 +168,7 @@ def test_killed_while_saving_leaves_the_old_file_whole(tmp_path: Path) -> None:
         "os.fsync = lambda file: os._exit(9)\n"
         "test.save()\n"
     )
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment)
     assert done.returncode == 9
     data = np.random.default_rng(0).normal(size=(50, 4))
