@@ -14,13 +14,13 @@ import typer
 
 from acid_causal.errors import AcidError, unknown
 from benchmarks import methods as ci_methods
-from benchmarks import provenance
-from benchmarks.committed import RESULTS
 from benchmarks.experiments import EXPERIMENTS
-from benchmarks.jobs import Experiment, Job, Row
-from benchmarks.runner import run_jobs
-from benchmarks.store import Store, frame
-from benchmarks.tables import aligned
+from benchmarks.harness import provenance
+from benchmarks.harness.committed import RESULTS
+from benchmarks.harness.jobs import Experiment, Job, Row
+from benchmarks.harness.runner import run_jobs
+from benchmarks.harness.store import Store, frame
+from benchmarks.harness.tables import aligned
 
 ALL = "all"
 NONE_OF_THEM = "has none of these methods"

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import pandas as pd
 
 from acid_causal.errors import InputError
-from benchmarks.committed import committed
 from benchmarks.experiments import EXPERIMENTS
-from benchmarks.experiments.six_models import summarise
+from benchmarks.harness.committed import committed
+from benchmarks.harness.folds import summarise
+from benchmarks.harness.tables import aligned
 from benchmarks.methods import AS_IN_THE_PAPER
-from benchmarks.tables import aligned
 
 ACID = "acid"
 BASELINES = ("kcit", "scit", "lcit")  # the paper's own

@@ -1,9 +1,9 @@
 """What the committed rows took to make: the cost of a full run, by experiment."""
 
-from benchmarks import committed
 from benchmarks.experiments import EXPERIMENTS
-from benchmarks.jobs import Experiment
-from benchmarks.tables import aligned
+from benchmarks.harness import committed
+from benchmarks.harness.jobs import Experiment
+from benchmarks.harness.tables import aligned
 
 _COSTLIEST = 4  # methods that are named
 

@@ -25,7 +25,7 @@ from acid_causal.model import ACIDModel
 from acid_causal.synthetic import Batch, Stream
 from acid_causal.training.trainer import PairLoss
 from acid_causal.weights.recipe import Recipe
-from benchmarks.tables import aligned
+from benchmarks.harness.tables import aligned
 
 RECIPES = {
     "acid-base": Path(acid_causal.__file__).parent / "weights" / "acid-base.toml",

@@ -17,7 +17,7 @@ from acid_causal import discover
 from acid_causal.discovery.knowledge import Knowledge
 from acid_causal.errors import AcidWarning
 from acid_causal.report.graph_picture import write_png
-from benchmarks.committed import RESULTS
+from benchmarks.harness.committed import RESULTS
 
 SAMPLES = 50
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from acid_causal.errors import unknown
 from benchmarks import claims, costs
-from benchmarks.committed import RESULTS, committed
 from benchmarks.experiments import EXPERIMENTS
-from benchmarks.jobs import Experiment
+from benchmarks.harness.committed import RESULTS, committed
+from benchmarks.harness.jobs import Experiment
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = (

@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from benchmarks.experiments.six_models import as_questions
-from benchmarks.jobs import Experiment, Job, Results
+from benchmarks.harness.folds import as_questions
+from benchmarks.harness.jobs import Experiment, Job, Results
+from benchmarks.harness.tables import aligned
 from benchmarks.methods import AS_IN_THE_PAPER, get_method
 from benchmarks.pictures.quantiles import draw_quantiles
-from benchmarks.tables import aligned
 
 # Training's own stream, its hard corner (strong common causes), mechanisms never trained on, tables
 # of continuous and discrete columns, noise with heavy tails, and the paper's data models.

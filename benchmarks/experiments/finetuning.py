@@ -1,9 +1,9 @@
 """`finetuning`: a model before and after it was adapted to a table, without labels.
 
 What it should help: questions with known answers about the table itself, made in another way than
-fine-tuning makes them (`benchmarks.table_questions`). What it must not harm: questions of the
-model's own stream, and of mechanisms that no training ever sees. One row for each (table, steps of
-fine-tuning, kind of questions, n, d_z); steps = 0 is the model as it comes.
+fine-tuning makes them (`benchmarks.data.matched_questions`). What it must not harm: questions of
+the model's own stream, and of mechanisms that no training ever sees. One row for each (table, steps
+of fine-tuning, kind of questions, n, d_z); steps = 0 is the model as it comes.
 """
 
 import time
@@ -21,14 +21,14 @@ from acid_causal import ci_test, finetune, load_model
 from acid_causal.synthetic import Stream
 from acid_causal.synthetic.draws import seeded
 from acid_causal.weights.checkpoint import TrainedModel
-from benchmarks.ci_metrics import METRICS, metrics_of
-from benchmarks.experiments.six_models import as_questions
-from benchmarks.jobs import Experiment, Job, Results
+from benchmarks.data.matched_questions import table_questions
+from benchmarks.data.real_tables import real_table
+from benchmarks.harness.folds import as_questions
+from benchmarks.harness.jobs import Experiment, Job, Results
+from benchmarks.harness.tables import aligned
 from benchmarks.methods import DEFAULT_MODEL, Question
+from benchmarks.metrics.ci_metrics import METRICS, metrics_of
 from benchmarks.pictures.finetuning import draw_finetuning
-from benchmarks.real_tables import real_table
-from benchmarks.table_questions import table_questions
-from benchmarks.tables import aligned
 
 Labelled = tuple[list[Question], NDArray[np.int64]]
 

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchmarks import graph_metrics, search
-from benchmarks.ci_metrics import fold_interval
-from benchmarks.jobs import Experiment, Job, Results
+from benchmarks.data.random_sems import EDGES_A_VARIABLE, MECHANISMS, NOISE, random_table
+from benchmarks.harness import search
+from benchmarks.harness.jobs import Experiment, Job, Results
+from benchmarks.harness.tables import aligned
+from benchmarks.harness.timing import seconds_text
+from benchmarks.metrics import graph_metrics
+from benchmarks.metrics.ci_metrics import fold_interval
 from benchmarks.pictures.graphs import draw_graphs
-from benchmarks.random_sems import EDGES_A_VARIABLE, MECHANISMS, NOISE, random_table
-from benchmarks.tables import aligned
-from benchmarks.timing import seconds_text
 
 ALPHA = 0.05
 CELLS = tuple((d, n) for d in (10, 20, 30) for n in (200, 500, 1000))

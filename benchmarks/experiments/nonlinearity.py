@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchmarks.ci_metrics import METRICS
-from benchmarks.experiments.six_models import (
+from benchmarks.harness.folds import (
     FOLDS,
     fold_jobs,
     notes_on,
     run,
     summarise,
 )
-from benchmarks.jobs import Experiment, Job
+from benchmarks.harness.jobs import Experiment, Job
+from benchmarks.harness.tables import aligned
+from benchmarks.metrics.ci_metrics import METRICS
 from benchmarks.pictures.heat_maps import draw_heat_maps
-from benchmarks.tables import aligned
 
 MECHANISMS = ("mlp08", "mlp16", "mlp32", "mlp64")
 N = 200

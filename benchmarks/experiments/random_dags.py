@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from benchmarks.ci_metrics import METRICS, metrics_of
-from benchmarks.experiments.six_models import (
+from benchmarks.harness.folds import (
     DATASETS,
     FOLDS,
     QUICK_DATASETS,
@@ -24,10 +23,11 @@ from benchmarks.experiments.six_models import (
     notes_on,
     summarise,
 )
-from benchmarks.jobs import Experiment, Job, Results
+from benchmarks.harness.jobs import Experiment, Job, Results
+from benchmarks.harness.tables import aligned
 from benchmarks.methods import get_method
+from benchmarks.metrics.ci_metrics import METRICS, metrics_of
 from benchmarks.pictures.domains import draw_domains
-from benchmarks.tables import aligned
 
 Cell = tuple[int, int]  # (n, d_z)
 

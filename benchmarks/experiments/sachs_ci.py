@@ -29,13 +29,13 @@ from sklearn.metrics import roc_auc_score
 from acid_causal.data.sachs import load_sachs
 from acid_causal.inference.tester import Tester
 from acid_causal.tables.inputs import Question
-from benchmarks.ci_metrics import METRICS, metrics_of
-from benchmarks.finetuned import adapted_pvalues, labelled_pvalues
-from benchmarks.jobs import Experiment, Job, Results
+from benchmarks.harness.jobs import Experiment, Job, Results
+from benchmarks.harness.tables import aligned
+from benchmarks.harness.timing import seconds_text
 from benchmarks.methods import DEFAULT_MODEL, get_method
-from benchmarks.pictures.sachs_ci import draw_sachs_ci
-from benchmarks.tables import aligned
-from benchmarks.timing import seconds_text
+from benchmarks.methods.finetuned import adapted_pvalues, labelled_pvalues
+from benchmarks.metrics.ci_metrics import METRICS, metrics_of
+from benchmarks.pictures.sachs.ci import draw_sachs_ci
 
 Array = NDArray[np.float64]
 

@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 
 from acid_causal.data.sachs import load_sachs
-from benchmarks.jobs import Experiment, Job, Results
+from benchmarks.harness.jobs import Experiment, Job, Results
+from benchmarks.harness.tables import aligned
 from benchmarks.methods import Question, get_method
-from benchmarks.pictures.sachs_edges import draw_edges
-from benchmarks.tables import aligned
+from benchmarks.pictures.sachs.edges import draw_edges
 
 ALPHA = 0.05
 METHODS = ("acid", "kcit", "rcit", "fisherz")

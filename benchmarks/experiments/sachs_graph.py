@@ -19,11 +19,12 @@ from scipy import stats
 
 from acid_causal.data.sachs import Sachs, load_sachs
 from acid_causal.errors import AcidWarning
-from benchmarks import graph_metrics, search
-from benchmarks.endpoints import Endpoints, to_text
-from benchmarks.jobs import Experiment, Job, Results
-from benchmarks.pictures.sachs import draw_sachs
-from benchmarks.tables import aligned
+from benchmarks.harness import search
+from benchmarks.harness.jobs import Experiment, Job, Results
+from benchmarks.harness.tables import aligned
+from benchmarks.metrics import graph_metrics
+from benchmarks.metrics.endpoints import Endpoints, to_text
+from benchmarks.pictures.sachs.graph import draw_sachs
 
 ALPHA = 0.05
 METHODS = ("acid", "kci", "rcit", "fisherz")

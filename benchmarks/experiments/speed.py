@@ -14,11 +14,10 @@ import numpy as np
 import pandas as pd
 import torch
 
-from benchmarks.fresh_process import in_fresh_process
-from benchmarks.jobs import Experiment, Job, Results
-from benchmarks.pictures.speed import draw_speed
-from benchmarks.tables import aligned
-from benchmarks.timing import (
+from benchmarks.harness.fresh_process import in_fresh_process
+from benchmarks.harness.jobs import Experiment, Job, Results
+from benchmarks.harness.tables import aligned
+from benchmarks.harness.timing import (
     ALL_THREADS,
     NO_PREFETCH,
     WARM_CACHE,
@@ -28,6 +27,7 @@ from benchmarks.timing import (
     time_pc,
     time_test,
 )
+from benchmarks.pictures.speed import draw_speed
 
 METHODS = ("acid", "kcit", "fastkci", "rcit", "fisherz")
 QUICK_METHODS = ("acid", "kcit", "rcit", "fisherz")

@@ -28,11 +28,11 @@ from acid_causal.model import ACIDModel
 from acid_causal.synthetic import Batch, LabelledDatasets, six_models
 from acid_causal.training.metrics import read_metrics
 from acid_causal.weights.recipe import Recipe
-from benchmarks.experiments.six_models import MECHANISM
-from benchmarks.jobs import Experiment, Job, Results
+from benchmarks.harness.folds import MECHANISM
+from benchmarks.harness.jobs import Experiment, Job, Results
+from benchmarks.harness.staged_training import network_at
+from benchmarks.harness.tables import aligned
 from benchmarks.pictures.training import draw_training
-from benchmarks.staged_training import network_at
-from benchmarks.tables import aligned
 
 RECIPES = Path(__file__).parents[1] / "recipes"
 HEADS = {"paper-head": "acid-mlp16-paper.toml", "our-head": "acid-mlp16-our-head.toml"}

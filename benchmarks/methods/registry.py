@@ -4,13 +4,13 @@
 weights, so that two models can be compared in one run.
 """
 
+import hashlib
 from collections.abc import Iterable, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from acid_causal.errors import unknown
 from acid_causal.weights.checkpoint import available_models
-from benchmarks import provenance
 from benchmarks.methods import causal_learn, causalts_kci, gcm, lcit, learned, scit
 from benchmarks.methods.method import Method
 
@@ -89,4 +89,9 @@ def weights_sha256(name: str) -> str:
         return ""
     name = model or DEFAULT_MODEL
     path = available_models().get(name, Path(name))
-    return provenance.sha256(path) if path.is_file() else ""
+    return _sha256(path) if path.is_file() else ""
+
+
+@cache
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

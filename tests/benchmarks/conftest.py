@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from benchmarks.jobs import Experiment, Job, Results
+from benchmarks.harness.jobs import Experiment, Job, Results
 
 
 @pytest.fixture

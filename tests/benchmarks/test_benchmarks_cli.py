@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from benchmarks import __main__ as command
 from benchmarks.experiments import EXPERIMENTS
-from benchmarks.jobs import Experiment, Job
-from benchmarks.tables import aligned
+from benchmarks.harness.jobs import Experiment, Job
+from benchmarks.harness.tables import aligned
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import pytest
 from acid_causal.errors import InputError
 from benchmarks import claims
 from benchmarks.claims import BASELINES, CLAIMS, Claim, NotRunError, Verdict
-from benchmarks.committed import committed
 from benchmarks.experiments import EXPERIMENTS
-from benchmarks.jobs import Experiment
+from benchmarks.harness.committed import committed
+from benchmarks.harness.jobs import Experiment
 from benchmarks.methods import AS_IN_THE_PAPER
 
 GOOD = {"auc": 0.97, "f1_dependence": 0.9, "f1_independence": 0.85, "type_1": 0.05, "type_2": 0.1}

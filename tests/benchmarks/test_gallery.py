@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import gallery
-from benchmarks.real_tables import real_table
+from benchmarks.data.real_tables import real_table
 
 
 def test_tables_are_those_of_the_benchmarks() -> None:

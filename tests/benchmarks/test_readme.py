@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from acid_causal.errors import InputError, OptionError
-from benchmarks import claims, committed, costs, readme
+from benchmarks import claims, costs, readme
 from benchmarks.experiments import EXPERIMENTS
-from benchmarks.jobs import Experiment
+from benchmarks.harness import committed
+from benchmarks.harness.jobs import Experiment
+from benchmarks.harness.runner import run_jobs
+from benchmarks.harness.store import Store
 from benchmarks.readme import DOCUMENTS, block, fill
-from benchmarks.runner import run_jobs
-from benchmarks.store import Store
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from acid_causal.inference.tester import Tester
-from benchmarks.fresh_process import in_fresh_process, peak_bytes, reset_peak
-from benchmarks.timing import time_test
+from benchmarks.harness.fresh_process import in_fresh_process, peak_bytes, reset_peak
+from benchmarks.harness.timing import time_test
 
 MIB = 2**20
 

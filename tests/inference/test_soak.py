@@ -9,7 +9,7 @@ import pytest
 
 from acid_causal import ci_test
 from acid_causal.inference.tester import Tester
-from benchmarks.fresh_process import in_fresh_process
+from benchmarks.harness.fresh_process import in_fresh_process
 
 MIB = 2**20
 TABLES, SINGLE = 86, 20  # of 1176 questions, and single questions beside each

@@ -1,0 +1,1 @@
+"""How experiments run: jobs to rows, rows to files, and what several experiments share."""

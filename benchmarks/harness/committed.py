@@ -1,0 +1,30 @@
+"""The committed results, from which documents are made."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from acid_causal.errors import InputError
+from benchmarks.harness.jobs import Experiment
+from benchmarks.harness.store import Store, frame
+
+RESULTS = Path(__file__).parents[1] / "results"
+
+
+def committed(experiment: Experiment) -> tuple[pd.DataFrame, list[str]]:
+    """Reads an experiment's committed rows.
+
+    Returns:
+        The rows that did not fail, and the units without rows (see `Experiment.unit`).
+
+    Raises:
+        InputError: Rows are missing: no table is made from a part of them.
+    """
+    store = Store(RESULTS / f"{experiment.name}.csv", experiment)
+    methods = store.methods()
+    if not methods:
+        command = f"python -m benchmarks {experiment.name}"
+        raise InputError(f"{store.path.name} has no rows; {command} makes them.")
+    jobs, absent = store.complete(experiment.jobs(methods, False), experiment.unit)
+    good = [row for row in store.rows(jobs) if not row["error"]]
+    return frame(good, experiment.columns), absent

@@ -1,0 +1,1 @@
+"""How far tests and graphs are from the truth."""

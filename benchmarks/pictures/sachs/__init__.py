@@ -1,0 +1,1 @@
+"""The pictures of the Sachs table: its graph, its questions, its edges."""
