@@ -8,9 +8,9 @@ from benchmarks.experiments.random_dags import RANDOM_DAGS
 from benchmarks.experiments.sachs_ci import SACHS_CI
 from benchmarks.experiments.sachs_edges import SACHS_EDGES
 from benchmarks.experiments.sachs_graph import SACHS_GRAPH
+from benchmarks.experiments.six_models import DIMENSIONALITY, SAMPLE_SIZE
 from benchmarks.experiments.speed import SPEED
 from benchmarks.experiments.training_curve import TRAINING
-from benchmarks.harness.folds import DIMENSIONALITY, SAMPLE_SIZE
 from benchmarks.harness.jobs import Experiment
 
 EXPERIMENTS: dict[str, Experiment] = {

@@ -12,7 +12,7 @@ import torch
 import acid_causal.synthetic
 from acid_causal.data.sachs import load_sachs
 from benchmarks.__main__ import run_experiment
-from benchmarks.experiments import EXPERIMENTS, calibration, sachs_graph
+from benchmarks.experiments import EXPERIMENTS, calibration, sachs_graph, six_models
 from benchmarks.harness import folds
 from benchmarks.harness.jobs import Job
 from benchmarks.harness.runner import attempt
@@ -59,12 +59,12 @@ def test_jobs_are_told_apart_by_their_identity(name: str, quick: bool) -> None:
 
 
 def test_settings_are_those_of_the_evaluation_plan() -> None:
-    jobs = folds.DIMENSIONALITY.jobs(["acid"], False)
+    jobs = six_models.DIMENSIONALITY.jobs(["acid"], False)
     assert {job["d_z"] for job in jobs} == {3, 5, 10, 20, 50, 100}
     assert {job["n"] for job in jobs} == {300}
     assert len(jobs) == 6 * 5
     assert sum(job.number("datasets") for job in jobs[:5]) == 200
-    jobs = folds.SAMPLE_SIZE.jobs(["acid"], False)
+    jobs = six_models.SAMPLE_SIZE.jobs(["acid"], False)
     assert min(job.number("n") for job in jobs) == 5
     assert max(job.number("n") for job in jobs) == 500
     jobs = calibration.CALIBRATION.jobs(["acid"], False)
@@ -83,7 +83,7 @@ def test_every_method_has_a_look_of_its_own(name: str) -> None:
 
 
 def test_methods_share_datasets_and_folds_do_not(generator: None) -> None:
-    jobs = folds.SAMPLE_SIZE.jobs(["rcit", "fisherz"], True)
+    jobs = six_models.SAMPLE_SIZE.jobs(["rcit", "fisherz"], True)
     assert (jobs[0].method, jobs[1].method) == ("rcit", "fisherz")
     one, other = (folds.datasets_of(job)[0][0][0] for job in (jobs[0], jobs[1]))
     np.testing.assert_array_equal(one, other)
