@@ -1,12 +1,15 @@
 """Shared pieces: tiny trained models, so that no test depends on the shipped weights' values."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from commands import Done, RunCommand
+from jaxtyping import config
 
+from acid_causal import errors
 from acid_causal.calibration.null import Facts, NullDistribution
 from acid_causal.cli import main
 from acid_causal.model import ACIDModel, ModelConfig
@@ -15,6 +18,29 @@ from acid_causal.weights.checkpoint import TrainedModel
 from acid_causal.weights.recipe import Recipe
 
 torch.set_num_threads(1)
+
+
+# ---- the checks of signatures, which only tests have -------------------------------
+
+
+@pytest.fixture(autouse=True, scope="session")
+def warnings_point_past_the_checks() -> Iterator[None]:
+    """Counts the frames of the checks as the package's, between whose own they stand."""
+    is_ours = errors._is_ours
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(errors, "_is_ours", lambda m: is_ours(m) or m.startswith("jaxtyping."))
+        yield
+
+
+@pytest.fixture
+def wrong_types() -> Iterator[None]:
+    """Turns the checks off, for a test of what users see whose values are of another type."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(config, "jaxtyping_disable", True)
+        yield
+
+
+# ---- models and data ---------------------------------------------------------------
 
 
 @pytest.fixture(scope="session")

@@ -160,6 +160,7 @@ def test_any_spelling_of_a_question_has_one_answer() -> None:
     assert test(0, 1) == test(0, 1, None) == test(0, 1, ()) == test(0, 1, (), "skeleton", {})
 
 
+@pytest.mark.usefixtures("wrong_types")
 @pytest.mark.parametrize(
     "question", [(0, 0), (0, 8), (-1, 2), (0, 1, (1,)), (0, 1, (9,)), ((0, 1), 2)], ids=str
 )
@@ -189,6 +190,7 @@ def test_nan_is_never_returned() -> None:
         Broken(table())(0, 1)
 
 
+@pytest.mark.usefixtures("wrong_types")
 def test_unknown_options_are_refused_with_the_closest_names() -> None:
     with pytest.raises(OptionError, match="'prefetch_alpha'"):
         pc(table(), 0.05, "acid-fisherz", prefetch_alfa=0.1, **QUIET)

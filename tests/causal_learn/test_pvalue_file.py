@@ -18,6 +18,8 @@ from acid_causal.causal_learn.pvalue_file import PValueFile
 from acid_causal.errors import AcidWarning, CacheError
 
 QUIET = {"show_progress": False}
+# For another process: the tests' helpers, and the package that is tested, installed or not.
+PATHS = os.pathsep.join(str(folder) for folder in Path(__file__).parents[1:3])
 
 
 def table() -> np.ndarray:
@@ -57,7 +59,7 @@ def test_cache_is_written_when_python_ends(tmp_path: Path) -> None:
         "test = FisherZThroughACID(np.random.default_rng(0).normal(size=(50, 4)), 'p.json')\n"
         "test(0, 1)\n"
     )
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
+    environment = os.environ | {"PYTHONPATH": PATHS}
     subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, env=environment)
     assert list(json.loads((tmp_path / "p.json").read_text())["pvalues"]) == ["0;1"]
 
@@ -168,7 +170,7 @@ def test_killed_while_saving_leaves_the_old_file_whole(tmp_path: Path) -> None:
         "os.fsync = lambda file: os._exit(9)\n"
         "test.save()\n"
     )
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
+    environment = os.environ | {"PYTHONPATH": PATHS}
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment)
     assert done.returncode == 9
     data = np.random.default_rng(0).normal(size=(50, 4))

@@ -44,6 +44,7 @@ def test_consensus_networks_differ_where_the_literature_says() -> None:
     assert ("Raf", "Mek") in set(sachs.consensus_17) & set(sachs.consensus_20)
 
 
+@pytest.mark.usefixtures("wrong_types")
 def test_unknown_consensus_network() -> None:
     with pytest.raises(OptionError, match="consensus edges 18"):
         load_sachs().graph(18)  # type: ignore[arg-type]

@@ -137,6 +137,7 @@ def test_fci_with_forbidden_edges_warns(monkeypatch: pytest.MonkeyPatch) -> None
         discover(table, method="fci", knowledge=Knowledge(tiers=(("a",), ("b",))))
 
 
+@pytest.mark.usefixtures("wrong_types")
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -148,12 +148,14 @@ def check(data: st.DataObject, model: TrainedModel) -> None:
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 
+@pytest.mark.usefixtures("wrong_types")
 @settings(max_examples=40, deadline=None, suppress_health_check=QUIET)
 @given(data=st.data())
 def test_anything(tiny_model: TrainedModel, data: st.DataObject) -> None:
     check(data, tiny_model)
 
 
+@pytest.mark.usefixtures("wrong_types")
 @pytest.mark.slow
 @settings(max_examples=2000, deadline=None, suppress_health_check=QUIET)
 @given(data=st.data())

@@ -161,6 +161,7 @@ def test_pc_with_permutations(tiny_model: TrainedModel, table: np.ndarray) -> No
         assert pvalue * 20 == pytest.approx(round(pvalue * 20), abs=1e-9)
 
 
+@pytest.mark.usefixtures("wrong_types")
 @pytest.mark.parametrize("wrong", [18, 0, -5, 99.0, "199", True, None])
 def test_too_few_permutations_are_refused(
     tiny_model: TrainedModel, table: np.ndarray, wrong: Any
@@ -169,6 +170,7 @@ def test_too_few_permutations_are_refused(
         Tester(table, model=tiny_model, permutations=wrong)
 
 
+@pytest.mark.usefixtures("wrong_types")
 def test_the_fingerprint_knows_the_number_of_permutations(
     tiny_model: TrainedModel, table: np.ndarray
 ) -> None:
