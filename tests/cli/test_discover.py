@@ -215,7 +215,8 @@ def test_ctrl_c_leaves_no_traceback(csv: Path, tmp_path: Path) -> None:
     # The signal comes with the first question of the search.
     code = (
         "import os, signal\n"
-        "from acid_causal import graph_search, cli\n"
+        "from acid_causal import cli\n"
+        "from acid_causal.discovery import graph_search\n"
         "graph_search.RecordedACID.__call__ = lambda *a: os.kill(os.getpid(), signal.SIGINT)\n"
         f"cli.main(['discover', {str(csv)!r}])\n"
     )
