@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 
-def write_atomically(path: str | Path, content: str | Callable[[Path], None]) -> None:
+def write_atomically(path: str | Path, content: str | Callable[[Path], object]) -> None:
     """Writes a temporary file beside `path`, then moves it into place.
 
     Args:

@@ -29,6 +29,8 @@ NULLS = (*FITTED, "permutation")
 
 # Explained variances are read as information, -log(1 - r^2) / 2, up to this: r^2 of .9975.
 _MAX_INFORMATION = 3.0
+# Statistics are logits, of a few units; parameters of the paper's null beyond this are damage.
+_LARGEST = 1e4
 
 
 @dataclass(frozen=True)
@@ -167,8 +169,8 @@ class NullDistribution:
             ValueError: shapes or values that no fit gives.
         """
         location, scale, shape = (float(v) for v in table["pooled"])
-        if not (np.isfinite([location, scale, shape]).all() and scale > 0):
-            raise ValueError("null distribution of no positive, finite scale")
+        if not (np.abs([location, scale, shape]) <= _LARGEST).all() or scale < 1 / _LARGEST:
+            raise ValueError("null distribution of no finite location or no positive, finite scale")
         sized, reference = table.get("sized"), table.get("reference")
         return cls(
             pooled=(location, scale, shape),

@@ -23,6 +23,8 @@ _LARGE = 400
 _INFORMED = (0.15, 0.5, 1.2)
 # Where the tail is mended: at these quantiles of -log p, up to where the fit has enough questions.
 _LEVELS = np.concatenate([np.linspace(0.05, 0.9, 18), [0.95, 0.98, 0.99, 0.995, 0.999]])
+# Bounds far beyond what a fit gives; covariates are logs, and -log p.
+_LARGEST = {"coefficients": 1e4, "mended": 1e4, "low": 100.0, "high": 100.0}
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,10 @@ class NullRegression:
             raise ValueError("null distribution of another shape")
         if not all(np.isfinite(values).all() for values in arrays.values()):
             raise ValueError("null distribution with values that are not finite")
+        if any(np.abs(arrays[k]).max() > bound for k, bound in _LARGEST.items()):
+            raise ValueError("null distribution with values beyond all measure")
+        if (arrays["low"] > arrays["high"]).any():
+            raise ValueError("null distribution fitted to covariates that cannot be")
         if (np.diff(arrays["mended"], axis=1) <= 0).any():
             raise ValueError("null distribution that does not increase")
         return cls(**arrays)

@@ -6,6 +6,15 @@ from acid_causal.errors import OptionError
 
 HEADS = ("cross-covariance", "paper")
 TRANSFORMS = ("rank-normal", "standardise")
+# Sizes and their bounds, beyond any use: a file or a recipe may ask for no network of a terabyte.
+_LARGEST = {
+    "e": 4096,
+    "layers": 64,
+    "attention_heads": 256,
+    "smoother_rank": 4096,
+    "head_count": 256,
+    "head_width": 1024,
+}
 
 
 @dataclass(frozen=True)
@@ -42,10 +51,9 @@ class ModelConfig:
     transform: str = "rank-normal"
 
     def __post_init__(self) -> None:
-        sizes = ("e", "layers", "attention_heads", "smoother_rank", "head_count", "head_width")
-        for name in sizes:
-            if getattr(self, name) < 1:
-                raise OptionError(f"{name} must be at least 1, not {getattr(self, name)}")
+        for name, largest in _LARGEST.items():
+            if not 1 <= getattr(self, name) <= largest:
+                raise OptionError(f"{name} must be from 1 to {largest}, not {getattr(self, name)}")
         if not 0 <= self.dropout < 1:
             raise OptionError(f"dropout must be in [0, 1), not {self.dropout}")
         if self.e % self.attention_heads:

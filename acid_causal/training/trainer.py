@@ -27,8 +27,9 @@ from acid_causal.model import ACIDModel
 from acid_causal.synthetic import Batch, Stream
 from acid_causal.training.metrics import MetricsLog, read_metrics
 from acid_causal.training.processes import join_process_group, rank_and_world
-from acid_causal.weights.checkpoint import TrainedModel, load_model, read_tensors, save_tensors
+from acid_causal.weights.checkpoint import TrainedModel, load_model
 from acid_causal.weights.recipe import Recipe, TrainingConfig
+from acid_causal.weights.tensor_file import read_tensors, save_tensors
 
 # A class that is rare in a batch counts for at most 1 / (2 * this) of its number more.
 _RAREST = 0.1

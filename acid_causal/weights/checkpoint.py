@@ -1,28 +1,32 @@
-"""Weights files: safetensors with a JSON header. Nothing in them is ever executed.
+"""Trained models, and the weights files that hold them.
 
-The header's one entry, "acid", holds the format's version, the recipe, the null distribution and
-how the weights were made.
+A weights file is a file of tensors whose header holds the recipe, the null distribution and how the
+weights were made. Files that the package ships must be those that it was made with: their hashes
+stand in `SHA256SUMS` beside them, as `sha256sum *.safetensors` writes them.
 """
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
-from torch import Tensor
+import torch
 
 from acid_causal.calibration.null import NullDistribution
 from acid_causal.errors import AcidError, ModelError, unknown
-from acid_causal.files import write_atomically
 from acid_causal.model import ACIDModel
 from acid_causal.weights.recipe import Recipe
+from acid_causal.weights.tensor_file import open_tensors, save_tensors
 
-_FORMAT, _VERSION = "acid-causal", 1
+# What the first files said of the model. A field that came later is hashed only where it is not at
+# its default, so that a model's hash never changes.
+_ALWAYS_HASHED = frozenset({
+    "e", "layers", "attention_heads", "dropout", "residual_channels", "smoother_rank",
+    "sample_attention", "head", "head_count", "head_width", "classifier_facts", "transform",
+})  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -49,18 +53,24 @@ class TrainedModel:
     @cached_property
     def sha256(self) -> str:
         """A hash over all that a p-value depends on: weights, architecture and null."""
-        digest = hashlib.sha256(
-            json.dumps(
-                [self.recipe.to_dict()["model"], self.null.to_dict()], sort_keys=True
-            ).encode()
-        )
+        config = self.recipe.model
+        model = {
+            f.name: getattr(config, f.name)
+            for f in fields(config)
+            if f.name in _ALWAYS_HASHED or getattr(config, f.name) != f.default
+        }
+        digest = hashlib.sha256(json.dumps([model, self.null.to_dict()], sort_keys=True).encode())
         for name, tensor in sorted(self.network.state_dict().items()):
             digest.update(name.encode())
             digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
         return digest.hexdigest()
 
     def save(self, path: str | Path) -> None:
-        """Writes a weights file, atomically."""
+        """Writes a weights file, atomically.
+
+        Raises:
+            OSError: it cannot be written; an old file stays whole.
+        """
         header = {
             "recipe": self.recipe.to_dict(),
             "null": self.null.to_dict(),
@@ -79,24 +89,24 @@ def load_model(name_or_path: str | Path = "acid-base") -> TrainedModel:
         OptionError: no shipped model has this name, and no file is there.
         ModelError: the file is damaged, of another format or version, or its weights do not fit.
     """
-    path = Path(name_or_path)
-    shipped = available_models()
-    if str(name_or_path) in shipped:
-        path = shipped[str(name_or_path)]
-    elif not path.suffix and len(path.parts) == 1 and not path.exists():
-        raise unknown("model", str(name_or_path), shipped)
-    tensors, header = read_tensors(path)
-    try:
-        recipe = Recipe.from_dict(header["recipe"])
-        null = NullDistribution.from_dict(header["null"])
-        network = ACIDModel(recipe.model)
-        network.load_state_dict(tensors)
-    except (AcidError, KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise ModelError(
-            f"{str(path)!r} does not hold a model of this version: {error}. "
-            "Take the file from its source again, or train with this version."
-        ) from error
-    return TrainedModel(network.eval(), null, recipe, header.get("history", {}))
+    path, sha256 = _find(name_or_path)
+    with open_tensors(path) as file:
+        try:
+            recipe = Recipe.from_dict(file.header["recipe"])
+            null = NullDistribution.from_dict(file.header["null"])
+            history = _history(file.header.get("history", {}))
+            # Nothing is allocated until the header is known to tell of these very tensors, and
+            # nothing is drawn from torch's generator, which is the user's.
+            with torch.device("meta"):
+                network = ACIDModel(recipe.model)
+            file.require({name: tuple(t.shape) for name, t in network.state_dict().items()})
+        except (AcidError, KeyError, TypeError, ValueError, OverflowError) as error:
+            raise ModelError(
+                f"{str(path)!r} does not hold a model of this version: {error!s:.300}. "
+                "Take the file from its source again, or train with this version."
+            ) from error
+        network.load_state_dict(file.read(sha256), assign=True)
+    return TrainedModel(network.eval(), null, recipe, history)
 
 
 def available_models() -> dict[str, Path]:
@@ -105,40 +115,34 @@ def available_models() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.safetensors"))}
 
 
-def save_tensors(path: str | Path, tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
-    """Writes tensors and a header to a safetensors file, atomically."""
-    text = json.dumps({"format": _FORMAT, "version": _VERSION, **header})
-    # Copies, because safetensors refuses tensors that share memory.
-    own = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
-    write_atomically(path, lambda part: save_file(own, part, metadata={"acid": text}))
-
-
-def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Reads tensors and header, and checks that they can be trusted as data.
-
-    Raises:
-        ModelError: no such file, not safetensors, cut short, not ours, another version, or values
-            that are not finite.
-    """
-    shown = repr(str(path))
-    if not Path(path).is_file():
-        raise ModelError(f"there is no weights file {shown}")
+def _find(name_or_path: str | Path) -> tuple[str | Path, str | None]:
+    """Returns the file of a model, and its sha256 if it is a shipped one."""
+    shipped = available_models()
+    if str(name_or_path) in shipped:
+        path = shipped[str(name_or_path)]
+        return path, _shipped_sha256(path)
     try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        header = json.loads(metadata["acid"])
-        if not isinstance(header, dict) or header.get("format") != _FORMAT:
-            raise ValueError("no header of ours")
-    except (SafetensorError, OSError, KeyError, ValueError, UnicodeDecodeError) as error:
-        raise ModelError(
-            f"{shown} is not a weights file of acid-causal, or is damaged: {error}"
-        ) from error
-    if header.get("version") != _VERSION:
-        raise ModelError(
-            f"{shown} is of format version {header.get('version')}; this package reads {_VERSION}"
-        )
-    bad = [k for k, v in tensors.items() if v.is_floating_point() and not v.isfinite().all()]
-    if bad:
-        raise ModelError(f"{shown} holds values that are not finite, in {', '.join(bad[:3])}")
-    return tensors, header
+        path = Path(name_or_path)
+        if not path.suffix and len(path.parts) == 1 and not path.exists():
+            raise unknown("model", str(name_or_path), shipped)
+    except (OSError, TypeError):
+        pass  # told of when it is opened
+    return name_or_path, None
+
+
+def _shipped_sha256(path: Path) -> str:
+    lines = (path.parent / "SHA256SUMS").read_text(encoding="ascii").splitlines()
+    known = {name: digest for digest, name in (line.split() for line in lines)}
+    if path.name not in known:
+        raise ModelError(f"SHA256SUMS holds no hash of {path.name}: install the package anew")
+    return known[path.name]
+
+
+def _history(table: object) -> dict[str, Any]:
+    """Checks what fine-tuning and cards read of the history."""
+    if not isinstance(table, dict):
+        raise ValueError("the history is not a table")
+    for name, kind in (("steps", int), ("hours", (int, float)), ("finetuned", list)):
+        if name in table and not isinstance(table[name], kind):
+            raise ValueError(f"{name} in the history is not of the right type")
+    return table

@@ -14,8 +14,8 @@ from filelock import FileLock
 from acid_causal.errors import InputError
 from acid_causal.model import ACIDModel
 from acid_causal.training.trainer import Trainer, state_file
-from acid_causal.weights.checkpoint import read_tensors, save_tensors
 from acid_causal.weights.recipe import Recipe
+from acid_causal.weights.tensor_file import read_tensors, save_tensors
 
 
 class _StoppedError(Exception):

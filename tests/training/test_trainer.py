@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -21,8 +22,9 @@ from acid_causal.model import ACIDModel, ModelConfig
 from acid_causal.synthetic import Batch, Stream, StreamConfig
 from acid_causal.training.metrics import read_metrics
 from acid_causal.training.trainer import Trainer, learning_rate, train_model
-from acid_causal.weights.checkpoint import TrainedModel, load_model, read_tensors, save_tensors
+from acid_causal.weights.checkpoint import TrainedModel, load_model
 from acid_causal.weights.recipe import Recipe, TrainingConfig
+from acid_causal.weights.tensor_file import read_tensors, save_tensors
 
 RECIPE = Recipe(
     "tiny",
@@ -71,8 +73,7 @@ def test_resuming_equals_never_stopping(tmp_path: Path) -> None:
 def test_a_failed_checkpoint_leaves_the_last_one_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full_disk(tensors: object, filename: str | Path, metadata: object = None) -> None:
-        Path(filename).write_bytes(b"half a fi")
+    def full_disk(file: int) -> None:
         raise OSError(28, "No space left on device")
 
     saved = []
@@ -80,7 +81,7 @@ def test_a_failed_checkpoint_leaves_the_last_one_whole(
 
     def save(self: Trainer, model: ACIDModel, optimiser: torch.optim.Adam, step: int) -> None:
         if step == 8:
-            monkeypatch.setattr("acid_causal.weights.checkpoint.save_file", full_disk)
+            monkeypatch.setattr(os, "fsync", full_disk)
         original(self, model, optimiser, step)
         saved.append(step)
 

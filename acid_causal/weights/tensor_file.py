@@ -1,0 +1,214 @@
+"""Files of tensors: safetensors with a JSON header and a sha256 over both; nothing is executed.
+
+The header's one entry, "acid", holds the format's version and whatever else the file is to say. It
+is read first: what a file claims to hold is compared with its size, and by the caller with what he
+expects, before a tensor is allocated.
+"""
+
+import hashlib
+import json
+import math
+import os
+import struct
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import safetensors.torch
+import torch
+from safetensors import SafetensorError
+from torch import Tensor
+
+from acid_causal.errors import ModelError, Notices
+from acid_causal.files import write_atomically
+
+Shapes = Mapping[str, tuple[int, ...]]
+
+_FORMAT, _VERSION = "acid-causal", 1
+# Ours are of 20 to 100 KB; a longer one is not ours, and would take long to parse.
+_LONGEST_HEADER = 4 * 2**20
+# Weights of networks that work are below 10; a flipped bit of an exponent makes 1e38.
+_LARGEST_VALUE = 1e9
+_DTYPE, _BYTES = "F32", 4
+_MOST_AXES, _LONGEST_AXIS = 8, 2**40
+
+_notices = Notices()
+
+
+def save_tensors(path: str | Path, tensors: Mapping[str, Tensor], header: dict[str, Any]) -> None:
+    """Writes tensors of real numbers and a header, atomically.
+
+    Raises:
+        OSError: the file cannot be written; an old one stays whole.
+    """
+    text = json.dumps({"format": _FORMAT, "version": _VERSION, **header})
+    # Copies, because safetensors refuses tensors that share memory.
+    own = {
+        name: tensor.detach().to("cpu", torch.float32, copy=True).contiguous()
+        for name, tensor in tensors.items()
+    }
+    metadata = {"acid": text, "sha256": _sha256(text, own)}
+    content = safetensors.torch.save(own, metadata=metadata)
+    write_atomically(path, lambda part: part.write_bytes(content))
+
+
+def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Reads tensors and header; see `TensorFile.read`.
+
+    Raises:
+        ModelError: the file is missing or damaged, or not ours.
+    """
+    with open_tensors(path) as file:
+        return file.read(), file.header
+
+
+@contextmanager
+def open_tensors(path: str | Path) -> "Iterator[TensorFile]":
+    """Opens a file and reads its header.
+
+    Raises:
+        ModelError: no such file, not safetensors, cut short, not ours, or of another version.
+    """
+    shown = repr(str(path))
+    try:
+        file = open(path, "rb") if Path(path).is_file() else None  # noqa: SIM115
+    except (OSError, TypeError) as error:  # a name too long, no permission, no path at all
+        raise ModelError(f"cannot read the weights file {shown}: {error}") from error
+    if file is None:  # a pipe or a device is none, either
+        raise ModelError(f"there is no weights file {shown}")
+    with file:
+        yield TensorFile(file, shown)
+
+
+class TensorFile:
+    """An open file of tensors, of which the header has been read.
+
+    Attributes:
+        header: what was saved with the tensors.
+        shapes: of the tensors, by name.
+    """
+
+    def __init__(self, file: BinaryIO, shown: str) -> None:
+        self._file, self._shown = file, shown
+        self._size = os.fstat(file.fileno()).st_size
+        try:
+            table = self._read_header()
+            if (version := self.header.get("version")) == _VERSION:
+                self.shapes = self._read_shapes(table)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise self._damaged(error) from error
+        if version != _VERSION:
+            raise ModelError(
+                f"{shown} is of format version {version!s:.20}; this package reads {_VERSION}"
+            )
+
+    def require(self, expected: Shapes) -> None:
+        """Checks that the file holds tensors of these names and shapes, and no others.
+
+        Raises:
+            ModelError: it does not.
+        """
+        for odd, what in (
+            (sorted(expected.keys() - self.shapes.keys()), "lacks"),
+            (sorted(self.shapes.keys() - expected.keys()), "has one too many:"),
+        ):
+            if odd:
+                raise ModelError(f"of the tensors in {self._shown} it {what} {', '.join(odd[:3])}")
+        for name, shape in expected.items():
+            if self.shapes[name] != shape:
+                raise ModelError(
+                    f"{self._shown} holds {name} of shape {self.shapes[name]}, not {shape}"
+                )
+
+    def read(self, file_sha256: str | None = None) -> dict[str, Tensor]:
+        """Reads the tensors, and checks them against the sha256 that was saved with them.
+
+        Args:
+            file_sha256: of the whole file, where it is known from elsewhere.
+
+        Raises:
+            ModelError: damaged, or with values that are not finite or beyond all measure.
+        """
+        try:
+            self._file.seek(0)
+            content = self._file.read(self._size)
+            loaded = safetensors.torch.load(content)
+        except (OSError, SafetensorError, ValueError, KeyError) as error:
+            raise self._damaged(error) from error
+        # Copies, because these lie in the bytes of the file, at addresses of any alignment.
+        tensors = {name: tensor.clone() for name, tensor in loaded.items()}
+        self._check_digests(content, tensors, file_sha256)
+        for name, tensor in tensors.items():
+            # The comparison is false for NaN, too.
+            if not (tensor.abs() <= _LARGEST_VALUE).all():
+                raise ModelError(
+                    f"{self._shown} holds values that are not finite, or beyond "
+                    f"{_LARGEST_VALUE:g}, in {name}"
+                )
+        return tensors
+
+    def _read_header(self) -> dict[str, Any]:
+        """Reads the header; returns what safetensors says of the tensors."""
+        (length,) = struct.unpack("<Q", self._file.read(8).ljust(8, b"\0"))
+        self._start = 8 + length
+        if not self._start <= min(self._size, _LONGEST_HEADER):
+            raise ValueError("its header is longer than the file, or than any of ours")
+        table = json.loads(self._file.read(length))
+        metadata = table.pop("__metadata__")
+        self._text, self._digest = metadata["acid"], metadata.get("sha256")
+        self.header = json.loads(self._text)
+        if not isinstance(self.header, dict) or self.header.get("format") != _FORMAT:
+            raise ValueError("no header of ours")
+        return table
+
+    def _read_shapes(self, table: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+        """Reads the shapes of the tensors, which must be all that follows the header."""
+        shapes = {name: _shape(name, entry) for name, entry in table.items()}
+        claimed = _BYTES * sum(map(math.prod, shapes.values()))
+        if claimed != self._size - self._start:
+            raise ValueError(
+                f"its header tells of {claimed} bytes, and {self._size - self._start} follow"
+            )
+        return shapes
+
+    def _check_digests(
+        self, content: bytes, tensors: Mapping[str, Tensor], file_sha256: str | None
+    ) -> None:
+        if file_sha256 is not None and hashlib.sha256(content).hexdigest() != file_sha256:
+            raise self._damaged("its sha256 is not the one that the package was made with")
+        if self._digest is not None:
+            if self._digest != _sha256(self._text, tensors):
+                raise self._damaged("its sha256 is not the one of its content")
+        elif file_sha256 is None:
+            _notices.warn(
+                self._shown,
+                f"{self._shown} was made before weights files held a sha256, so that damage to it "
+                "may go unnoticed: load it and `save` it again once you trust it",
+            )
+
+    def _damaged(self, why: object) -> ModelError:
+        return ModelError(
+            f"{self._shown} is not a weights file of acid-causal, or is damaged: {why!s:.300}. "
+            "Take it from its source again"
+        )
+
+
+def _shape(name: str, entry: Mapping[str, Any]) -> tuple[int, ...]:
+    """Reads the shape of a tensor from its entry in the header of safetensors."""
+    if entry["dtype"] != _DTYPE:
+        raise ValueError(f"the tensor {name} is of type {entry['dtype']}, not {_DTYPE}")
+    shape = tuple(entry["shape"])
+    sound = all(type(size) is int and 0 <= size <= _LONGEST_AXIS for size in shape)
+    if not sound or len(shape) > _MOST_AXES:
+        raise ValueError(f"the tensor {name} has a shape that none can have")
+    return shape
+
+
+def _sha256(text: str, tensors: Mapping[str, Tensor]) -> str:
+    """Hashes the header's text, and names, shapes and values of the tensors."""
+    digest = hashlib.sha256(text.encode())
+    for name, tensor in sorted(tensors.items()):
+        digest.update(json.dumps([name, list(tensor.shape)]).encode())
+        digest.update(tensor.numpy().tobytes())
+    return digest.hexdigest()
