@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from acid_causal import defaults
 from acid_causal.errors import InputError, unknown
 from acid_causal.inference.tester import Tester
 
@@ -41,7 +42,7 @@ class ACID:
         Y: Any,
         Z: Iterable[Any] = (),
         data: Any = None,
-        significance_level: float = 0.05,
+        significance_level: float = defaults.ALPHA,
         boolean: bool = True,
         **_: Any,
     ) -> bool | tuple[float, float]:

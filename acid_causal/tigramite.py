@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tigramite.independence_tests.independence_tests_base import CondIndTest
 
+from acid_causal import defaults
 from acid_causal.errors import require
 from acid_causal.inference.tester import ci_test
 from acid_causal.weights.checkpoint import TrainedModel, load_model
@@ -28,7 +29,7 @@ class ACID(CondIndTest):  # type: ignore[misc]
     Args:
         model: name of a shipped model, path of a weights file, or a loaded model.
         device: "auto", "cpu", "cuda", or any torch device.
-        null: where p-values come from; see `acid_causal.Tester`.
+        null: where p-values come from; None: the model's own; see `acid_causal.Tester`.
         permutations: draws of the permutation null.
         **options: of tigramite's `CondIndTest`. Its significance is "analytic": that of the null.
 
@@ -39,10 +40,10 @@ class ACID(CondIndTest):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        model: str | TrainedModel = "acid-base",
-        device: str = "auto",
-        null: str = "conditional",
-        permutations: int = 199,
+        model: str | TrainedModel = defaults.MODEL,
+        device: str = defaults.DEVICE,
+        null: str | None = None,
+        permutations: int = defaults.PERMUTATIONS,
         **options: Any,
     ) -> None:
         self._measure = "acid"

@@ -10,7 +10,8 @@ from commands import Done, RunCommand
 from jaxtyping import config
 
 from acid_causal import errors
-from acid_causal.calibration.null import Facts, NullDistribution
+from acid_causal.calibration.facts import Facts
+from acid_causal.calibration.null import NullDistribution
 from acid_causal.cli import main
 from acid_causal.model import ACIDModel, ModelConfig
 from acid_causal.synthetic import StreamConfig

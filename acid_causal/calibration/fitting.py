@@ -13,7 +13,9 @@ import torch
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from acid_causal.calibration.null import Facts, NullDistribution
+from acid_causal import defaults
+from acid_causal.calibration.facts import Facts
+from acid_causal.calibration.null import NullDistribution
 from acid_causal.calibration.reference import Reference, summarise
 from acid_causal.calibration.scoring import transform_batch
 from acid_causal.model import ACIDModel
@@ -44,7 +46,7 @@ def fit_null(
     *,
     seed: int,
     also: Sequence[tuple[Source, float]] = (),
-    questions: int = 100_000,
+    questions: int = defaults.NULL_QUESTIONS,
     device: torch.device | str = "cpu",
     progress: bool = True,
 ) -> NullDistribution:
@@ -159,7 +161,7 @@ def _collect(
 def _independent_questions(
     network: ACIDModel, batch: Batch, generator: torch.Generator
 ) -> _Questions:
-    _, t, n, d_x = batch.x.shape
+    t = batch.x.shape[1]
     i, j = torch.triu_indices(t, t, 1, device=batch.x.device)
     chance = rand(generator, *batch.dependent[:, i, j].shape)
     chance = chance.masked_fill(batch.dependent[:, i, j], -1.0)
@@ -172,16 +174,5 @@ def _independent_questions(
         encoding = network.encode_targets(batch.x, network.encode_conditioning(batch.z))
         x, y = encoding[dataset * t + i[pair]], encoding[dataset * t + j[pair]]
         statistic = network.score(x, y)
-    ones = np.ones(len(pair))
-    facts = Facts(
-        n=n * ones,
-        d_z=batch.z.shape[2] * ones,
-        explained_x=_numbers(x.explained.amax(dim=1)),
-        explained_y=_numbers(y.explained.amax(dim=1)),
-        pairs=d_x * d_x * ones,
-    )
-    return _Questions(_numbers(statistic), facts, np.hstack([summarise(x), summarise(y)]))
-
-
-def _numbers(values: torch.Tensor) -> NDArray[np.float64]:
-    return values.double().cpu().numpy()
+    numbers = np.hstack([summarise(x), summarise(y)])
+    return _Questions(statistic.double().cpu().numpy(), Facts.of_encodings(x, y), numbers)

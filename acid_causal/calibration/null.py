@@ -7,71 +7,98 @@
 | pooled | nothing: the paper's, one skew-normal fitted to the logits of H0 datasets |
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import NDArray
 
+from acid_causal.calibration.facts import Facts
 from acid_causal.calibration.null_regression import NullRegression
 from acid_causal.calibration.reference import Reference
 from acid_causal.calibration.skew_normal import bounded_shape, fit_skew_normal, skew_normal_logsf
 from acid_causal.errors import OptionError, unknown
+from acid_causal.synthetic import StreamConfig
 
 Array = NDArray[np.float64]
 
-# Nulls that are fitted once, and kept with the weights.
+# Names of the nulls that are fitted once, and kept with the weights. Others are made when a user
+# asks; see `acid_causal.inference.nulls`.
 FITTED = ("conditional", "sized", "pooled")
-# "permutation" is drawn from the user's own data instead; see `acid_causal.inference.permutation`.
-NULLS = (*FITTED, "permutation")
 
-# Explained variances are read as information, -log(1 - r^2) / 2, up to this: r^2 of .9975.
-_MAX_INFORMATION = 3.0
 # Statistics are logits, of a few units; parameters of the paper's null beyond this are damage.
 _LARGEST = 1e4
 
 
+def default_null(stream: StreamConfig) -> str:
+    """Names the null that suits a model trained on a stream.
+
+    On the six data models alone, how well Z explains X and Y tells of the answer. The conditional
+    null takes that for known beforehand and so forgoes it, as it must on other data. The paper's
+    own null, pooled over all sizes, ranks the questions of one size alike, but its level holds at
+    few sizes.
+    """
+    return "sized" if stream.six_models == 1 else "conditional"
+
+
+@runtime_checkable
+class FittedNull(Protocol):
+    """A null distribution that was fitted beforehand."""
+
+    def logsf(self, statistic: Float[Array, " m"], facts: Facts) -> Float[Array, " m"]:
+        """Computes the log of the p-value of m questions, accurate far in the tail."""
+
+
 @dataclass(frozen=True)
-class Facts:
-    """What is known of m questions before their statistics are seen.
+class PooledNull:
+    """The paper's null: one skew-normal for all questions.
 
     Attributes:
-        n: number of samples.
-        d_z: size of the conditioning set.
-        explained_x: share of X's variance that Z explains, in [0, 1).
-        explained_y: the same of Y.
-        pairs: d_x * d_y.
+        location: of the skew-normal.
+        scale: of the skew-normal.
+        shape: of the skew-normal.
     """
 
-    n: Float[Array, " m"]
-    d_z: Float[Array, " m"]
-    explained_x: Float[Array, " m"]
-    explained_y: Float[Array, " m"]
-    pairs: Float[Array, " m"]
+    location: float
+    scale: float
+    shape: float
 
-    @classmethod
-    def concatenate(cls, parts: Sequence["Facts"]) -> "Facts":
-        """Joins the facts of several batches of questions."""
-        return cls(
-            **{f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)}
-        )
+    def logsf(self, statistic: Float[Array, " m"], facts: Facts) -> Float[Array, " m"]:
+        """See `FittedNull`."""
+        standardised = (statistic - self.location) / self.scale
+        return skew_normal_logsf(standardised, np.full(len(statistic), self.shape))
 
-    def covariates(self) -> Float[Array, "m 5"]:
-        """Returns them on the scales of the regression, symmetric in X and Y."""
-        a, b = (
-            np.minimum(-0.5 * np.log1p(-np.clip(r, 0, 1 - 1e-9)), _MAX_INFORMATION)
-            for r in (self.explained_x, self.explained_y)
-        )
-        return np.stack(
-            [np.log(self.n / 200), np.log1p(self.d_z), a + b, a * b, np.log(self.pairs)], axis=1
-        )
 
-    def sizes(self) -> "Facts":
-        """Returns them without what Z explains."""
-        nothing = np.zeros_like(self.n)
-        return replace(self, explained_x=nothing, explained_y=nothing)
+@dataclass(frozen=True)
+class ConditionalNull:
+    """The null given all that is known of a question.
+
+    Attributes:
+        regression: on all covariates.
+    """
+
+    regression: NullRegression
+
+    def logsf(self, statistic: Float[Array, " m"], facts: Facts) -> Float[Array, " m"]:
+        """See `FittedNull`."""
+        return self.regression.logsf(statistic, facts.covariates())
+
+
+@dataclass(frozen=True)
+class SizedNull:
+    """The null given the sizes of a question alone.
+
+    Attributes:
+        regression: on n, d_z and the number of pairs of components.
+    """
+
+    regression: NullRegression
+
+    def logsf(self, statistic: Float[Array, " m"], facts: Facts) -> Float[Array, " m"]:
+        """See `FittedNull`."""
+        return self.regression.logsf(statistic, facts.sizes().covariates())
 
 
 @dataclass(frozen=True)
@@ -118,34 +145,26 @@ class NullDistribution:
         """Largest conditioning set among the questions of the fit."""
         return round(float(np.expm1(self.conditional.high[1])))
 
-    def require(self, null: str) -> None:
-        """Checks that a fitted null is there.
+    def fitted(self, name: str) -> FittedNull:
+        """Returns one of the fitted nulls.
+
+        Args:
+            name: one of `FITTED`.
 
         Raises:
             OptionError: no such null, or the file is of before it was fitted.
         """
-        if null not in FITTED:
-            raise unknown("fitted null", null, FITTED)
-        if null == "sized" and self.sized is None:
+        if name not in FITTED:
+            raise unknown("fitted null", name, FITTED)
+        if name == "pooled":
+            return PooledNull(*self.pooled)
+        if name == "conditional":
+            return ConditionalNull(self.conditional)
+        if self.sized is None:
             raise OptionError(
                 "the model's file holds no sized null; `acid-causal calibrate` fits all nulls anew"
             )
-
-    def logsf(self, statistic: Float[Array, " m"], facts: Facts, null: str) -> Float[Array, " m"]:
-        """Computes the log of the p-value, sound far in the tail.
-
-        Raises:
-            OptionError: see `require`.
-        """
-        self.require(null)
-        if null == "pooled":
-            location, scale, shape = self.pooled
-            standardised = (statistic - location) / scale
-            return skew_normal_logsf(standardised, np.full(len(statistic), shape))
-        if null == "sized":
-            assert self.sized is not None  # `require` has seen to it
-            return self.sized.logsf(statistic, facts.sizes().covariates())
-        return self.conditional.logsf(statistic, facts.covariates())
+        return SizedNull(self.sized)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns plain numbers for a header."""

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, SupportsIndex
 import numpy as np
 from causallearn.utils.cit import CIT_Base, register_ci_test
 
+from acid_causal import defaults
 from acid_causal.causal_learn.prefetch import LevelPrefetch
 from acid_causal.causal_learn.pvalue_file import PValueFile
 from acid_causal.errors import CacheError, ModelError, OptionError, unknown
@@ -56,7 +57,7 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         cache_path: str | os.PathLike[str] | None = None,
         *,
         prefetch: bool = True,
-        prefetch_alpha: float = 0.05,
+        prefetch_alpha: float = defaults.ALPHA,
         **options: Any,
     ) -> None:
         for name in options:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from acid_causal import defaults
 from acid_causal.cli.options import (
     Alpha,
     Decimal,
@@ -31,14 +32,14 @@ def ask(
         list[str] | None,
         typer.Option(metavar="A,B", help="Columns of the conditioning set; repeatable."),
     ] = None,
-    model: Model = "acid-base",
-    null: Null = "conditional",
-    permutations: Permutations = 199,
-    missing: Missing = "raise",
-    alpha: Alpha = 0.05,
+    model: Model = defaults.MODEL,
+    null: Null = None,
+    permutations: Permutations = defaults.PERMUTATIONS,
+    missing: Missing = defaults.MISSING,
+    alpha: Alpha = defaults.ALPHA,
     separator: Separator = None,
     decimal: Decimal = ".",
-    device: Device = "auto",
+    device: Device = defaults.DEVICE,
     as_json: Json = False,
 ) -> None:
     """Test whether X and Y are independent given other columns of a table.
@@ -69,7 +70,7 @@ def ask(
         print_json({
             "x": x, "y": y, "given": cond, "pvalue": answer.pvalue, "log_pvalue": answer.log_pvalue,
             "statistic": finite, "probability": answer.probability, "n": answer.n, "alpha": alpha,
-            "dependent": dependent, "model": tester.model.name, "null": null,
+            "dependent": dependent, "model": tester.model.name, "null": tester.null,
             "unlike_training": list(answer.unlike_training),
         })  # fmt: skip
         return

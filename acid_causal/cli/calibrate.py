@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from acid_causal import defaults
 from acid_causal.cli.options import Device, Json, Threads, set_threads
 from acid_causal.cli.output import print_json
 from acid_causal.errors import require
@@ -14,8 +15,10 @@ def calibrate(
     model: Annotated[str, typer.Argument(help="A model's name or its weights file.")],
     out: Annotated[Path, typer.Argument(help="The weights file to write.")],
     seed: Annotated[int, typer.Option(help="Of the H0 questions.")] = 1,
-    questions: Annotated[int, typer.Option(min=1000, help="How many H0 questions.")] = 100_000,
-    device: Device = "auto",
+    questions: Annotated[
+        int, typer.Option(min=1000, help="How many H0 questions.")
+    ] = defaults.NULL_QUESTIONS,
+    device: Device = defaults.DEVICE,
     threads: Threads = 0,
     as_json: Json = False,
 ) -> None:

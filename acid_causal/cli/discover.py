@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from acid_causal import defaults
 from acid_causal.cli.options import (
     CONFIDENCE,
     KNOWN,
@@ -45,7 +46,7 @@ def discover(
     data: Table,
     columns: Keep = None,
     drop: Drop = None,
-    missing: Missing = "raise",
+    missing: Missing = defaults.MISSING,
     separator: Separator = None,
     decimal: Decimal = ".",
     method: Annotated[
@@ -55,11 +56,11 @@ def discover(
             help="fci: common causes may be missing from the table.",
             rich_help_panel=METHOD,
         ),
-    ] = "pc",
-    alpha: Alpha = 0.05,
-    model: Model = "acid-base",
-    null: Null = "conditional",
-    permutations: Permutations = 199,
+    ] = defaults.METHOD,
+    alpha: Alpha = defaults.ALPHA,
+    model: Model = defaults.MODEL,
+    null: Null = None,
+    permutations: Permutations = defaults.PERMUTATIONS,
     max_size: Annotated[
         int | None,
         typer.Option(
@@ -99,7 +100,7 @@ def discover(
             rich_help_panel=CONFIDENCE,
             help="Without or with repetition; repeated rows count once.",
         ),
-    ] = "subsample",
+    ] = defaults.ROWS,
     fraction: Annotated[
         float,
         typer.Option(
@@ -109,7 +110,7 @@ def discover(
             help="Of the rows in a subsample.",
             rich_help_panel=CONFIDENCE,
         ),
-    ] = 0.7,
+    ] = defaults.FRACTION,
     seed: Annotated[
         int, typer.Option(metavar="N", min=0, help="Of the draws.", rich_help_panel=CONFIDENCE)
     ] = 0,
@@ -126,7 +127,7 @@ def discover(
         ),
     ] = None,
     as_json: Json = False,
-    device: Device = "auto",
+    device: Device = defaults.DEVICE,
     threads: Threads = 0,
 ) -> None:
     """Discover the causal graph of a table, and write a report on it.

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from acid_causal import defaults
 from acid_causal.cli.options import (
     METHOD,
     RESULTS,
@@ -31,13 +32,13 @@ def finetune(
     data: Table,
     columns: Keep = None,
     drop: Drop = None,
-    missing: Missing = "raise",
+    missing: Missing = defaults.MISSING,
     separator: Separator = None,
     decimal: Decimal = ".",
-    model: Model = "acid-base",
+    model: Model = defaults.MODEL,
     steps: Annotated[
         int, typer.Option(metavar="N", min=1, help="Of training.", rich_help_panel=METHOD)
-    ] = 500,
+    ] = defaults.FINETUNING_STEPS,
     seed: Annotated[
         int, typer.Option(metavar="N", min=0, help="Of all draws.", rich_help_panel=METHOD)
     ] = 0,
@@ -49,7 +50,7 @@ def finetune(
             rich_help_panel=METHOD,
             help="H0 questions that the null is fitted to in the end.",
         ),
-    ] = 15_000,
+    ] = defaults.FINETUNING_NULL_QUESTIONS,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -59,7 +60,7 @@ def finetune(
         ),
     ] = None,
     as_json: Json = False,
-    device: Device = "auto",
+    device: Device = defaults.DEVICE,
     threads: Threads = 0,
 ) -> None:
     """Adapt a model to the kind of data in a table; no label and no graph is needed.

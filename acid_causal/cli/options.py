@@ -54,10 +54,11 @@ Model = Annotated[
     ),
 ]
 Null = Annotated[
-    str,
+    str | None,
     typer.Option(
         metavar="NAME",
-        help="Of p-values: conditional, sized, pooled, or permutation, drawn from the data.",
+        help="Of p-values: conditional, sized, pooled, or permutation, drawn from the data; "
+        "default: the model's own.",
         rich_help_panel=METHOD,
     ),
 ]

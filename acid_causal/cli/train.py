@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from acid_causal import defaults
 from acid_causal.cli.options import Device, Json, Threads, set_threads
 from acid_causal.cli.output import INTERRUPTED, print_json
 
@@ -21,11 +22,11 @@ def train(
     start: Annotated[
         str | None, typer.Option("--from", help="Start from a model's weights (a name or a file).")
     ] = None,
-    device: Device = "auto",
+    device: Device = defaults.DEVICE,
     threads: Threads = 0,
     null_questions: Annotated[
         int, typer.Option(min=1000, help="H0 questions that the null is fitted to at the end.")
-    ] = 100_000,
+    ] = defaults.NULL_QUESTIONS,
     as_json: Json = False,
 ) -> None:
     """Train a model, fit its null distribution and write OUT/NAME.safetensors.

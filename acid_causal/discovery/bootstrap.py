@@ -16,6 +16,7 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from acid_causal import defaults
 from acid_causal.discovery.graph_search import load_options, search_graph
 from acid_causal.discovery.knowledge import Knowledge
 from acid_causal.discovery.mixed_graph import Endpoints, mark_between
@@ -58,14 +59,14 @@ def bootstrap_graphs(
     data: Any,
     *,
     samples: int = 100,
-    rows: str = "subsample",
-    fraction: float = 0.7,
+    rows: str = defaults.ROWS,
+    fraction: float = defaults.FRACTION,
     seed: int = 0,
     n_jobs: int | None = None,
     progress: bool = False,
-    missing: str = "raise",
-    method: str = "pc",
-    alpha: float = 0.05,
+    missing: str = defaults.MISSING,
+    method: str = defaults.METHOD,
+    alpha: float = defaults.ALPHA,
     knowledge: Knowledge | None = None,
     max_size: int | None = None,
     **options: Any,

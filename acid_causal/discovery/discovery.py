@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
+from acid_causal import defaults
 from acid_causal.discovery.bootstrap import GraphFrequencies, bootstrap_graphs
 from acid_causal.discovery.graph_search import GraphSearch, load_options, search_graph
 from acid_causal.discovery.knowledge import Knowledge
@@ -114,17 +115,17 @@ class Discovery:
 def discover(
     table: Any,
     *,
-    method: str = "pc",
-    alpha: float = 0.05,
-    model: str | TrainedModel = "acid-base",
+    method: str = defaults.METHOD,
+    alpha: float = defaults.ALPHA,
+    model: str | TrainedModel = defaults.MODEL,
     knowledge: Knowledge | None = None,
     max_size: int | None = None,
     bootstrap: int = 0,
-    rows: str = "subsample",
-    fraction: float = 0.7,
+    rows: str = defaults.ROWS,
+    fraction: float = defaults.FRACTION,
     seed: int = 0,
     n_jobs: int | None = None,
-    missing: str = "raise",
+    missing: str = defaults.MISSING,
     progress: bool = False,
     **options: Any,
 ) -> Discovery:
@@ -145,7 +146,7 @@ def discover(
         n_jobs: processes that search at once; -1: one a core.
         missing: "raise", or "drop" to leave out the rows that are incomplete in a test's columns.
         progress: show bars on standard error, if that is a terminal.
-        **options: of the tester: `device`, `null`, `cache_bytes`, `batch_entries`.
+        **options: of the tester: `device`, `null`, `permutations`, `cache_bytes`, `batch_entries`.
 
     Returns:
         The graph, its edges and separations with p-values, warnings and provenance. The warnings

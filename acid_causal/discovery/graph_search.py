@@ -24,6 +24,7 @@ from causallearn.utils.PCUtils.Meek import meek
 from causallearn.utils.PCUtils.SkeletonDiscovery import skeleton_discovery
 from causallearn.utils.PCUtils.UCSepset import uc_sepset
 
+from acid_causal import defaults
 from acid_causal.causal_learn import ACID
 from acid_causal.discovery.knowledge import Knowledge
 from acid_causal.discovery.level_progress import LevelProgress
@@ -69,8 +70,8 @@ class GraphSearch:
 def search_graph(
     table: Table,
     *,
-    method: str = "pc",
-    alpha: float = 0.05,
+    method: str = defaults.METHOD,
+    alpha: float = defaults.ALPHA,
     knowledge: Knowledge | None = None,
     max_size: int | None = None,
     threads: int | None = None,
@@ -124,7 +125,7 @@ def search_graph(
 
 def load_options(options: dict[str, Any]) -> dict[str, Any]:
     """Returns a tester's options with the model loaded, so that many runs share it."""
-    model = options.get("model", "acid-base")
+    model = options.get("model", defaults.MODEL)
     return {**options, "model": model if isinstance(model, TrainedModel) else load_model(model)}
 
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
+from acid_causal import defaults
 from acid_causal.device import resolve_device
 from acid_causal.discovery.graph_search import GraphSearch
 from acid_causal.tables.inputs import Table
@@ -32,7 +33,7 @@ def describe_run(
         samples: options of the bootstrap; None without one.
     """
     model: TrainedModel = search["model"]
-    null = search.get("null", "conditional")
+    null = search.get("null") or model.default_null
     sizes = Counter(len(cond) for _, _, cond in found.pvalues)
     return {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -49,7 +50,7 @@ def describe_run(
             "max_size": search["max_size"],
             "null": null,
             "permutations": search.get("permutations") if null == "permutation" else None,
-            "device": str(resolve_device(search.get("device", "auto"))),
+            "device": str(resolve_device(search.get("device", defaults.DEVICE))),
         },
         "knowledge": search["knowledge"].to_dict(),
         "bootstrap": None if samples is None else dict(samples),

@@ -3,6 +3,7 @@
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 
 import numpy as np
@@ -10,7 +11,9 @@ import torch
 from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 
+from acid_causal.calibration.facts import Facts, explained_variance
 from acid_causal.calibration.reference import summarise
+from acid_causal.inference.batching import Task
 from acid_causal.inference.rows import Rows
 from acid_causal.model import ACIDModel, Conditioning, TargetEncoding
 from acid_causal.tables.inputs import Columns
@@ -44,7 +47,7 @@ class Encoded:
         """Reads from the device, once, what every question about the targets needs to know."""
         return cls(
             targets,
-            explained=targets.explained.amax(dim=1).double().cpu().numpy(),
+            explained=explained_variance(targets),
             determined=targets.determined.cpu().numpy(),
             numbers=summarise(targets),
         )
@@ -81,6 +84,29 @@ class Place:
     def numbers(self) -> Float[NDArray[np.float64], " numbers"]:
         """What the target looks like."""
         return self.among.numbers[self.index]
+
+
+@dataclass(frozen=True)
+class EncodedQuestions:
+    """Questions of one size about the same rows, with the encodings of their variables.
+
+    Attributes:
+        tasks: m questions, whose conditioning sets are equally large.
+        pairs: where the encodings of X and Y of each question are.
+        rows: the rows that they share.
+    """
+
+    tasks: Sequence[Task]
+    pairs: Sequence[tuple[Place, Place]]
+    rows: Rows
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What is known of the questions before their statistics are seen."""
+        explained_x, explained_y = np.array([(x.explained, y.explained) for x, y in self.pairs]).T
+        pairs = np.array([float(len(task.x) * len(task.y)) for task in self.tasks])
+        d_z = len(self.tasks[0].cond)
+        return Facts.of_one_size(self.rows.n, d_z, explained_x, explained_y, pairs)
 
 
 class Encodings:

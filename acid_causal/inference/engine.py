@@ -10,13 +10,12 @@ import torch
 from jaxtyping import Float
 from numpy.typing import NDArray
 
-from acid_causal.calibration.null import FITTED, Facts
 from acid_causal.errors import ModelError, Notices
-from acid_causal.inference.applicability import Limits
+from acid_causal.inference.applicability import Applicability
 from acid_causal.inference.batching import Task
-from acid_causal.inference.encoding_cache import Encodings, Pair, Place
+from acid_causal.inference.encoding_cache import EncodedQuestions, Encodings, Pair, Place
+from acid_causal.inference.nulls.interface import Null
 from acid_causal.inference.pair_grids import grids
-from acid_causal.inference.permutation import PermutationNull
 from acid_causal.inference.result import CITestResult
 from acid_causal.inference.rows import Rows
 from acid_causal.model import ACIDModel
@@ -24,14 +23,13 @@ from acid_causal.tables.inputs import Columns
 from acid_causal.weights.checkpoint import TrainedModel
 
 
-class Answering:
+class Engine:
     """Answers questions whose columns vary.
 
     Args:
-        model: gives the fitted nulls.
+        model: what training was like.
         network: its network, on the device of the rows.
-        null: where p-values come from, one of `acid_causal.calibration.null.NULLS`.
-        permutations: draws of the permutation null.
+        null: where p-values come from.
         cache_bytes: bound on the encodings kept.
         batch_entries: scalars of data encoded at once.
         names: writes a question with the names of its columns.
@@ -42,20 +40,17 @@ class Answering:
         self,
         model: TrainedModel,
         network: ACIDModel,
+        null: Null,
         *,
-        null: str,
-        permutations: int,
         cache_bytes: int,
         batch_entries: int,
         names: Callable[[Task], str],
         notices: Notices,
     ) -> None:
         self._model, self._network, self._null = model, network, null
-        self._batch_entries = batch_entries
         self._names, self._notices = names, notices
         self.encodings = Encodings(network, cache_bytes, batch_entries)
-        self._limits = Limits(model, null, names, notices)
-        self._permutation = PermutationNull(network, permutations, batch_entries)
+        self._applicability = Applicability(model, null.beyond_training, names, notices)
 
     def answer(self, tasks: list[Task], rows: Rows) -> dict[int, CITestResult]:
         """Answers questions that share their rows and the size of their conditioning set.
@@ -91,10 +86,10 @@ class Answering:
     ) -> Iterator[tuple[int, CITestResult]]:
         """Answers questions whose variables are encoded."""
         pairs = [(places[task.cond, task.x], places[task.cond, task.y]) for task in tasks]
-        distances = self._limits.distances(pairs, rows.n, len(tasks[0].cond))
-        unlike = self._limits.check(tasks, distances, rows)
+        questions = EncodedQuestions(tasks, pairs, rows)
+        differences = self._applicability.check(questions)
         statistic = self._statistics(tasks, pairs)
-        p, log_p = self._pvalues(tasks, pairs, statistic, rows)
+        p, log_p = self._null.pvalues(questions, statistic)
         for k, task in enumerate(tasks):
             value, log_pvalue = float(statistic[k]), float(log_p[k])
             if not (math.isfinite(value) and log_pvalue <= 0):
@@ -110,8 +105,8 @@ class Answering:
                     log_pvalue=log_pvalue,
                     probability=1 / (1 + math.exp(-max(min(value, 500.0), -500.0))),
                     n=rows.n,
-                    unlike_training=unlike[k],
-                    distance=None if distances is None else float(distances[k]),
+                    unlike_training=differences[k].kinds,
+                    distance=differences[k].distance,
                 ),
             )
 
@@ -131,30 +126,6 @@ class Answering:
         statistic = np.empty(len(tasks))
         statistic[numbers] = torch.cat(logits).double().cpu().numpy()
         return statistic
-
-    def _pvalues(
-        self,
-        tasks: list[Task],
-        pairs: Sequence[tuple[Place, Place]],
-        statistic: Float[NDArray[np.float64], " m"],
-        rows: Rows,
-    ) -> tuple[Float[NDArray[np.float64], " m"], Float[NDArray[np.float64], " m"]]:
-        """Asks the null for p-values and their logarithms."""
-        if self._null not in FITTED:
-            # Not by way of the logarithm: 1 of 20 must not come out a little above .05.
-            p = self._permutation.pvalues(tasks, pairs, statistic, rows)
-            return p, np.log(p)
-        ones = np.ones(len(tasks))
-        explained_x, explained_y = np.array([(x.explained, y.explained) for x, y in pairs]).T
-        facts = Facts(
-            n=rows.n * ones,
-            d_z=len(tasks[0].cond) * ones,
-            explained_x=explained_x,
-            explained_y=explained_y,
-            pairs=np.array([float(len(task.x) * len(task.y)) for task in tasks]),
-        )
-        log_p = self._model.null.logsf(statistic, facts, self._null)
-        return np.exp(log_p), log_p
 
 
 def _undetermined(columns: Columns, place: Place) -> Columns:

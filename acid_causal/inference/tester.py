@@ -19,12 +19,13 @@ from typing import Any, SupportsIndex
 import numpy as np
 import torch
 
-from acid_causal.calibration.null import FITTED, NULLS
+from acid_causal import defaults
 from acid_causal.device import resolve_device, same_device
 from acid_causal.errors import Notices, OptionError, unknown
 from acid_causal.inference.batching import Task, by_conditioning_set
-from acid_causal.inference.engine import Answering
-from acid_causal.inference.permutation import check_draws
+from acid_causal.inference.engine import Engine
+from acid_causal.inference.nulls.kinds import NULLS, make_null
+from acid_causal.inference.nulls.permutation import check_draws
 from acid_causal.inference.result import (
     CITestResult as CITestResult,  # a public name of this module, too
 )
@@ -56,7 +57,8 @@ class Tester:
         device: "auto" (a GPU where there is one), "cpu", "cuda", or any torch device.
         null: "conditional", "sized" or "pooled" (the paper's), see
             `acid_causal.calibration.null`; or "permutation", drawn from the data themselves, far
-            slower, for data unlike those of training.
+            slower, for data unlike those of training. None: what the model's file says,
+            "conditional" for `acid-base`.
         permutations: draws of the permutation null for each question, 19 or more: the smallest
             p-value is 1 / (1 + permutations).
         missing: "raise", or "drop" to leave out the rows that are incomplete in a test's columns.
@@ -75,15 +77,15 @@ class Tester:
         self,
         data: Any,
         *,
-        model: str | Path | TrainedModel = "acid-base",
-        device: str | torch.device = "auto",
-        null: str = "conditional",
-        permutations: int = 199,
-        missing: str = "raise",
+        model: str | Path | TrainedModel = defaults.MODEL,
+        device: str | torch.device = defaults.DEVICE,
+        null: str | None = None,
+        permutations: int = defaults.PERMUTATIONS,
+        missing: str = defaults.MISSING,
         cache_bytes: int = 512 * 2**20,
         batch_entries: int = 32_768,
     ) -> None:
-        if null not in NULLS:
+        if null is not None and null not in NULLS:
             raise unknown("null", null, NULLS)
         check_draws(permutations)
         if batch_entries < 1 or cache_bytes < 0:
@@ -93,9 +95,8 @@ class Tester:
         self.columns = list(table.columns)
         self.n, self.d = table.values.shape
         self.model = model if isinstance(model, TrainedModel) else load_model(model)
-        if null in FITTED:
-            self.model.null.require(null)
-        self.null, self.permutations = null, int(permutations)
+        self.null = self.model.default_null if null is None else null
+        self.permutations = int(permutations)
         self.device = resolve_device(device)
         # Testers on several devices may share a model: each takes a copy where it must move it.
         network = self.model.network
@@ -110,11 +111,17 @@ class Tester:
         """Makes what can be made again, and no pickle carries."""
         self._lock = threading.RLock()
         self._all_rows = Rows(self._table, (), self._network)
-        self._answering = Answering(
+        self._null = make_null(
+            self.null,
             self.model,
             self._network,
-            null=self.null,
             permutations=self.permutations,
+            batch_entries=self._batch_entries,
+        )
+        self._engine = Engine(
+            self.model,
+            self._network,
+            self._null,
             cache_bytes=self._cache_bytes,
             batch_entries=self._batch_entries,
             # Not a method of ours: a cycle would keep a table's encodings until it is looked for.
@@ -125,9 +132,7 @@ class Tester:
     @property
     def fingerprint(self) -> str:
         """A hash over all that decides the p-values: data, weights and options."""
-        decisive = [self.n, self.d, self.null, self.model.sha256]
-        if self.null not in FITTED:
-            decisive.append(self.permutations)
+        decisive = [self.n, self.d, self.null, self.model.sha256, *self._null.options]
         digest = hashlib.sha256(json.dumps(decisive).encode())
         digest.update(np.ascontiguousarray(self._table.values).tobytes())
         return digest.hexdigest()
@@ -189,7 +194,7 @@ class Tester:
                 if progress and len(ready) < len(group):
                     progress(len(group) - len(ready))
                 for batch in by_conditioning_set(ready, rows.n, self._batch_entries):
-                    results.update(self._answering.answer(batch, rows))
+                    results.update(self._engine.answer(batch, rows))
                     if progress:
                         progress(len(batch))
         return [results[task.number] for task in tasks]
@@ -229,7 +234,7 @@ class Tester:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leaves the lock and what can be computed again behind."""
-        return self.__dict__ | {"_lock": None, "_all_rows": None, "_answering": None}
+        return self.__dict__ | {"_lock": None, "_all_rows": None, "_engine": None, "_null": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -247,11 +252,11 @@ def ci_test(
     y: Any,
     z: Any = None,
     *,
-    model: str | Path | TrainedModel = "acid-base",
-    device: str | torch.device = "auto",
-    null: str = "conditional",
-    permutations: int = 199,
-    missing: str = "raise",
+    model: str | Path | TrainedModel = defaults.MODEL,
+    device: str | torch.device = defaults.DEVICE,
+    null: str | None = None,
+    permutations: int = defaults.PERMUTATIONS,
+    missing: str = defaults.MISSING,
 ) -> CITestResult:
     """Tests whether X and Y are independent given Z, each of one or several components.
 
@@ -261,7 +266,8 @@ def ci_test(
         z: (n,) or (n, d_z); None or d_z = 0 tests marginal independence.
         model: name of a shipped model, path of a weights file, or a loaded model.
         device: "auto", "cpu", "cuda", or any torch device.
-        null: "conditional", "sized", "pooled" or "permutation"; see `Tester`.
+        null: "conditional", "sized", "pooled" or "permutation"; None: the model's own; see
+            `Tester`.
         permutations: draws of the permutation null, 19 or more.
         missing: "raise", or "drop" to leave out incomplete rows.
 

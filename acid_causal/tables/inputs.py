@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 
+from acid_causal import defaults
 from acid_causal.errors import InputError, InputTypeError, unknown
 
 Array = NDArray[np.float64]
@@ -34,7 +35,7 @@ class Table:
     absent: Bool[NDArray[np.bool_], "n d"] | None
 
 
-def read_table(data: Any, *, missing: str = "raise", name: str = "data") -> Table:
+def read_table(data: Any, *, missing: str = defaults.MISSING, name: str = "data") -> Table:
     """Reads an array or a pandas DataFrame of shape (n, d).
 
     Args:

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
+from acid_causal import defaults
 from acid_causal.calibration.fitting import fit_null
 from acid_causal.calibration.scoring import transform_batch
 from acid_causal.device import resolve_device
@@ -43,13 +44,13 @@ _SHARE_OF_NULL = 1.0
 def finetune(
     data: Any,
     *,
-    model: str | Path | TrainedModel = "acid-base",
-    steps: int = 500,
+    model: str | Path | TrainedModel = defaults.MODEL,
+    steps: int = defaults.FINETUNING_STEPS,
     learning_rate: float = 3e-4,
     seed: int = 0,
-    device: str | torch.device = "auto",
-    missing: str = "raise",
-    null_questions: int = 15_000,
+    device: str | torch.device = defaults.DEVICE,
+    missing: str = defaults.MISSING,
+    null_questions: int = defaults.FINETUNING_NULL_QUESTIONS,
     name: str | None = None,
     progress: bool = True,
 ) -> TrainedModel:
@@ -117,7 +118,7 @@ def finetune(
         "null_questions": null_questions,
         "finetuned": [*parent.history.get("finetuned", []), stage],
     }
-    return TrainedModel(network.cpu(), null, recipe, history)
+    return TrainedModel(network.cpu(), null, recipe, history, parent.default_null)
 
 
 def train_on(

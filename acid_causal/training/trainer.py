@@ -19,7 +19,9 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
+from acid_causal import defaults
 from acid_causal.calibration.fitting import fit_null
+from acid_causal.calibration.null import default_null
 from acid_causal.calibration.scoring import score_pairs, transform_batch
 from acid_causal.device import resolve_device
 from acid_causal.errors import ModelError, OptionError
@@ -96,8 +98,8 @@ def train_model(
     *,
     resume: bool = False,
     start: str | Path | None = None,
-    device: str = "auto",
-    null_questions: int = 100_000,
+    device: str = defaults.DEVICE,
+    null_questions: int = defaults.NULL_QUESTIONS,
     progress: bool = True,
 ) -> Path | None:
     """Trains a model, fits its null distribution, and writes the weights file.
@@ -146,7 +148,7 @@ def train_model(
         "null_questions": null_questions,
     }
     path = folder / f"{recipe.name}.safetensors"
-    TrainedModel(network, null, recipe, history).save(path)
+    TrainedModel(network, null, recipe, history, default_null(recipe.stream)).save(path)
     return path
 
 

@@ -15,7 +15,8 @@ from typing import Any
 
 import torch
 
-from acid_causal.calibration.null import NullDistribution
+from acid_causal import defaults
+from acid_causal.calibration.null import NullDistribution, default_null
 from acid_causal.errors import AcidError, ModelError, unknown
 from acid_causal.model import ACIDModel
 from acid_causal.weights.recipe import Recipe
@@ -38,12 +39,14 @@ class TrainedModel:
         null: the fitted null distributions.
         recipe: what it was trained on, and how.
         history: steps, hours, versions and the like, for the card.
+        default_null: the null that is used where no other is asked for.
     """
 
     network: ACIDModel
     null: NullDistribution
     recipe: Recipe
     history: dict[str, Any] = field(default_factory=dict)
+    default_null: str = "conditional"
 
     @property
     def name(self) -> str:
@@ -74,12 +77,13 @@ class TrainedModel:
         header = {
             "recipe": self.recipe.to_dict(),
             "null": self.null.to_dict(),
+            "default_null": self.default_null,
             "history": self.history,
         }
         save_tensors(path, self.network.state_dict(), header)
 
 
-def load_model(name_or_path: str | Path = "acid-base") -> TrainedModel:
+def load_model(name_or_path: str | Path = defaults.MODEL) -> TrainedModel:
     """Loads a trained model by the name of a shipped one, or from a file.
 
     Args:
@@ -95,6 +99,8 @@ def load_model(name_or_path: str | Path = "acid-base") -> TrainedModel:
             recipe = Recipe.from_dict(file.header["recipe"])
             null = NullDistribution.from_dict(file.header["null"])
             history = _history(file.header.get("history", {}))
+            # Files of before they named their null leave it to the recipe.
+            default = str(file.header.get("default_null", default_null(recipe.stream)))
             # Nothing is allocated until the header is known to tell of these very tensors, and
             # nothing is drawn from torch's generator, which is the user's.
             with torch.device("meta"):
@@ -106,7 +112,7 @@ def load_model(name_or_path: str | Path = "acid-base") -> TrainedModel:
                 "Take the file from its source again, or train with this version."
             ) from error
         network.load_state_dict(file.read(sha256), assign=True)
-    return TrainedModel(network.eval(), null, recipe, history)
+    return TrainedModel(network.eval(), null, recipe, history, default)
 
 
 def available_models() -> dict[str, Path]:

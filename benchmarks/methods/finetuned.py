@@ -7,7 +7,7 @@ other folds' pairs only.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Generator, Tensor
 
-from acid_causal import Tester, finetune, load_model
+from acid_causal import Tester, defaults, finetune, load_model
 from acid_causal.calibration.fitting import fit_null
 from acid_causal.synthetic import Batch
 from acid_causal.tables.inputs import Question
@@ -38,7 +38,7 @@ SEED = 9_200_000
 
 
 def adapted_pvalues(
-    data: Array, asked: Sequence[Question], *, model: str = "acid-base", steps: int = STEPS
+    data: Array, asked: Sequence[Question], *, model: str = defaults.MODEL, steps: int = STEPS
 ) -> list[float]:
     """Answers with a model that was adapted to the table, without labels.
 
@@ -57,7 +57,7 @@ def labelled_pvalues(
     asked: Sequence[Question],
     labels: Mapping[Question, int],
     *,
-    model: str = "acid-base",
+    model: str = defaults.MODEL,
     steps: int = STEPS,
 ) -> list[float]:
     """Answers each question with a model that has seen labels, but none of the question's pair.
@@ -124,7 +124,7 @@ def _labelled(
     null = fit_null(
         network, parent.recipe.stream, seed=seed, questions=NULL_QUESTIONS_OF_A_FOLD, progress=False
     )
-    return TrainedModel(network, null, parent.recipe)
+    return replace(parent, network=network, null=null, history={})
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,13 @@ from functools import cache
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from acid_causal import ci_test, load_model
-from acid_causal.calibration.null import Facts
+from acid_causal.calibration.facts import Facts
+from acid_causal.inference.rows import Rows
+from acid_causal.tables.inputs import join_tables
 from acid_causal.weights.checkpoint import TrainedModel
 from benchmarks.methods.method import Array, Question
 
@@ -16,35 +19,50 @@ from benchmarks.methods.method import Array, Question
 _ENTRIES = 32_768
 
 
-def one_by_one(questions: Sequence[Question], model: str, null: str) -> list[float]:
-    """Asks as a user does, so that seconds are honest."""
-    loaded = _load(model)
+def one_by_one(questions: Sequence[Question], model: str, null: str | None = None) -> list[float]:
+    """Asks as a user does, so that seconds are honest.
+
+    Args:
+        questions: What to ask.
+        model: A model's name or its weights file.
+        null: Where p-values come from; None: the model's own.
+    """
+    loaded = load(model)
     return [float(ci_test(x, y, z, model=loaded, null=null).pvalue) for x, y, z in questions]
 
 
-def in_batches(questions: Sequence[Question], model: str, null: str) -> list[float]:
+def in_batches(questions: Sequence[Question], model: str) -> list[float]:
     """Asks about many tables of one shape at once, where only the p-values matter.
 
     `ci_test` takes one table; here the network sees many side by side, which saves the fixed cost
-    of each. The p-values are the same up to rounding.
+    of each. The p-values are the same up to rounding. Tables that the tester would change before
+    the network sees them are asked about alone, as are variables that Z determines.
     """
-    loaded = _load(model)
+    loaded = load(model)
     x, y, z = questions[0]
     entries = sum(part.size for part in (x, y, z) if part is not None)
     step = max(1, _ENTRIES // entries)
-    pvalues: list[float] = []
-    for start in range(0, len(questions), step):
-        batch = questions[start : start + step]
-        if any(_is_degenerate(question) for question in batch):
-            pvalues += one_by_one(batch, model, null)
-        else:
-            pvalues += _ask(batch, loaded, null)
-    return pvalues
+    pvalues = np.empty(len(questions))
+    alone = [k for k, question in enumerate(questions) if _is_changed(question, loaded)]
+    together = np.setdiff1d(np.arange(len(questions)), alone)
+    for start in range(0, len(together), step):
+        batch = together[start : start + step]
+        pvalues[batch], determined = _ask([questions[k] for k in batch], loaded)
+        alone += batch[determined].tolist()
+    pvalues[alone] = one_by_one([questions[k] for k in alone], model)
+    return pvalues.tolist()
 
 
-def _ask(questions: Sequence[Question], model: TrainedModel, null: str) -> list[float]:
-    network = model.network
-    count, n = len(questions), len(questions[0][0])
+def _is_changed(question: Question, model: TrainedModel) -> bool:
+    """Says whether the tester leaves out columns or rows of a question's table."""
+    table, _ = join_tables(*question, missing="raise")
+    rows = Rows(table, (), model.network)
+    return rows.repeated > 0 or any(map(rows.is_constant, range(rows.d)))
+
+
+def _ask(questions: Sequence[Question], model: TrainedModel) -> tuple[Array, NDArray[np.bool_]]:
+    """Returns the p-values, and for which questions Z determines X or Y."""
+    network, n = model.network, len(questions[0][0])
 
     def read(parts: Sequence[Array | None]) -> Tensor:
         arrays = [np.empty((n, 0)) if part is None else part for part in parts]
@@ -56,25 +74,12 @@ def _ask(questions: Sequence[Question], model: TrainedModel, null: str) -> list[
         # Components of a variable, (count, 1, n, d).
         of_x, of_y = (network.encode_targets(v[:, None], conditioning) for v in (x, y))
         statistic = network.score(of_x, of_y).double().numpy()
-    ones = np.ones(count)
-    facts = Facts(
-        n=n * ones,
-        d_z=z.shape[2] * ones,
-        explained_x=of_x.explained.amax(dim=1).double().numpy(),
-        explained_y=of_y.explained.amax(dim=1).double().numpy(),
-        pairs=x.shape[2] * y.shape[2] * ones,
-    )
-    pvalues = np.exp(model.null.logsf(statistic, facts, null))
-    determined = (of_x.determined.any(dim=1) | of_y.determined.any(dim=1)).numpy()
-    for k in np.flatnonzero(determined).tolist():  # what is left of them is the tester's business
-        pvalues[k] = ci_test(*questions[k], model=model, null=null).pvalue
-    return pvalues.tolist()
-
-
-def _is_degenerate(question: Question) -> bool:
-    return any(part is not None and bool((np.ptp(part, axis=0) == 0).any()) for part in question)
+    null = model.null.fitted(model.default_null)
+    determined = of_x.determined.any(dim=1) | of_y.determined.any(dim=1)
+    return np.exp(null.logsf(statistic, Facts.of_encodings(of_x, of_y))), determined.numpy()
 
 
 @cache
-def _load(model: str) -> TrainedModel:
+def load(model: str) -> TrainedModel:
+    """Loads a model once."""
     return load_model(model)

@@ -9,18 +9,18 @@ from collections.abc import Iterable, Sequence
 from functools import cache, partial
 from pathlib import Path
 
+from acid_causal import defaults
 from acid_causal.errors import unknown
 from acid_causal.weights.checkpoint import available_models
 from benchmarks.methods import causal_learn, causalts_kci, gcm, lcit, learned, scit
 from benchmarks.methods.method import Method
 
-DEFAULT_MODEL = "acid-base"
+DEFAULT_MODEL = defaults.MODEL
 # Trained as the paper's model: on its six data models, with links MLP-16, and on nothing else.
 AS_IN_THE_PAPER = "acid:acid-mlp16"
 PERMUTATION = "acid-permutation"
 
-_PAPERS_MODELS = "acid-mlp"
-_PAPERS_NULL = 'trained on the six data models alone; null="sized": given n and d_z alone.'
+_SIZED_NULL = 'trained on the six data models alone; null="sized": given n and d_z alone.'
 
 _CLASSICAL = {
     method.name: method
@@ -38,32 +38,22 @@ def get_method(name: str) -> Method:
     base, _, model = name.partition(":")
     if base == "acid":
         model = model or DEFAULT_MODEL
-        null = null_of(model)
         return Method(
             name,
-            partial(learned.one_by_one, model=model, null=null),
-            note=_PAPERS_NULL if null == "sized" else "",
-            in_batches=partial(learned.in_batches, model=model, null=null),
+            partial(learned.one_by_one, model=model),
+            note=_SIZED_NULL if learned.load(model).default_null == "sized" else "",
+            in_batches=partial(learned.in_batches, model=model),
         )
     if base == PERMUTATION:
         return Method(
             name,
             partial(learned.one_by_one, model=model or DEFAULT_MODEL, null="permutation"),
-            note='null="permutation": drawn from each table itself, 199 permutations.',
+            note='null="permutation": drawn from each table itself, '
+            f"{defaults.PERMUTATIONS} permutations.",
         )
     if name not in _CLASSICAL:
         raise unknown("method", name, (*_CLASSICAL, "acid", PERMUTATION))
     return _CLASSICAL[name]
-
-
-def null_of(model: str) -> str:
-    """Names the null that a model is asked with: those of the six data models have the sized one.
-
-    On these alone, how well Z explains X and Y tells of the answer. The conditional null takes that
-    for known beforehand and so forgoes it, as it must on other data. The paper's own null, pooled
-    over all sizes, ranks the questions of one size alike, but its level holds at few sizes.
-    """
-    return "sized" if model.startswith(_PAPERS_MODELS) else "conditional"
 
 
 def pick(requested: Iterable[str], offered: Sequence[str]) -> list[str]:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from acid_causal.calibration.facts import Facts
 from acid_causal.calibration.fitting import fit_null, wider
-from acid_causal.calibration.null import Facts, NullDistribution
+from acid_causal.calibration.null import NullDistribution
 from acid_causal.calibration.reference import summarise
 from acid_causal.calibration.scoring import score_pairs, transform_batch
 from acid_causal.model import ACIDModel, ModelConfig
@@ -50,7 +51,7 @@ def fresh_pvalues(
             pairs=batch.x.shape[3] ** 2 * ones,
         )
         statistic = scored.logit.double().numpy()[keep]
-        pvalues.append(np.exp(null.logsf(statistic, facts, "conditional")))
+        pvalues.append(np.exp(null.fitted("conditional").logsf(statistic, facts)))
     return np.concatenate(pvalues)
 
 

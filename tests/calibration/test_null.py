@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, skewnorm
 
-from acid_causal.calibration.null import Facts, NullDistribution
+from acid_causal.calibration.facts import Facts
+from acid_causal.calibration.null import NullDistribution
 from acid_causal.calibration.reference import Reference
 from acid_causal.errors import OptionError
 
@@ -30,7 +31,7 @@ def test_pooled_fit_finds_a_skew_normal(shape: float) -> None:
     rng = np.random.default_rng(0)
     statistic = skewnorm.rvs(shape, loc=1, scale=2, size=20_000, random_state=rng)
     null = NullDistribution.fit(statistic, statistic, facts(20_000, rng))
-    p = np.exp(null.logsf(statistic, facts(20_000, rng), "pooled"))
+    p = np.exp(null.fitted("pooled").logsf(statistic, facts(20_000, rng)))
     assert kstest(p, "uniform").statistic < 0.012
 
 
@@ -47,7 +48,7 @@ def test_conditional_fit_holds_in_every_corner() -> None:
     statistic, f = draw(30_000)
     null = NullDistribution.fit(statistic, statistic, f)
     statistic, f = draw(20_000)
-    p = {name: np.exp(null.logsf(statistic, f, name)) for name in ("conditional", "pooled")}
+    p = {name: np.exp(null.fitted(name).logsf(statistic, f)) for name in ("conditional", "pooled")}
     corner = (f.n > 500) & (f.explained_x > 0.6) & (f.explained_y > 0.6)
     assert corner.sum() > 300
     bound = 1.63 / np.sqrt(corner.sum())  # KS at 1 %
@@ -69,14 +70,14 @@ def test_the_sized_null_holds_at_every_size_and_asks_nothing_else() -> None:
     statistic, f = draw(30_000)
     null = fit(statistic, f)
     statistic, f = draw(20_000)
-    p = {name: np.exp(null.logsf(statistic, f, name)) for name in ("conditional", "sized")}
+    p = {name: np.exp(null.fitted(name).logsf(statistic, f)) for name in ("conditional", "sized")}
     for size in (f.n < 100, f.n > 500, f.d_z == 0, f.d_z > 7):
         assert kstest(p["sized"][size], "uniform").statistic < 1.63 / np.sqrt(size.sum())
     unexplained = (f.explained_x < 0.2) & (f.explained_y < 0.2)
     assert kstest(p["sized"][unexplained], "uniform").statistic > 0.2
     assert kstest(p["conditional"][unexplained], "uniform").statistic < 0.05
     other = replace(f, explained_x=f.explained_y, explained_y=0.5 * f.explained_x)
-    np.testing.assert_array_equal(p["sized"], np.exp(null.logsf(statistic, other, "sized")))
+    np.testing.assert_array_equal(p["sized"], np.exp(null.fitted("sized").logsf(statistic, other)))
 
 
 def test_files_of_before_the_sized_null_say_so() -> None:
@@ -88,7 +89,7 @@ def test_files_of_before_the_sized_null_say_so() -> None:
     before = NullDistribution.from_dict(table)
     assert before.to_dict() == table
     with pytest.raises(OptionError, match="no sized null; `acid-causal calibrate`"):
-        before.logsf(rng.normal(size=1000), f, "sized")
+        before.fitted("sized").logsf(rng.normal(size=1000), f)
 
 
 def test_heavy_tails_are_mended() -> None:
@@ -102,7 +103,7 @@ def test_heavy_tails_are_mended() -> None:
     statistic, f = draw(60_000)
     null = fit(statistic, f)
     statistic, f = draw(60_000)
-    p = {name: np.exp(null.logsf(statistic, f, name)) for name in ("conditional", "pooled")}
+    p = {name: np.exp(null.fitted(name).logsf(statistic, f)) for name in ("conditional", "pooled")}
     for level in (0.1, 0.05, 0.01, 0.001):
         bound = 4 * np.sqrt(2 * level / 60_000)
         assert abs((p["conditional"] < level).mean() - level) < bound
@@ -110,7 +111,7 @@ def test_heavy_tails_are_mended() -> None:
     # Beyond the last point p keeps falling, and never reaches nought.
     far = np.array([50.0, 100.0, 200.0])
     few = Facts(*(np.full(3, v) for v in (200.0, 2.0, 0.3, 0.3, 1.0)))
-    log_p = null.logsf(far, few, "conditional")
+    log_p = null.fitted("conditional").logsf(far, few)
     assert (np.diff(log_p) < 0).all()
     assert np.isfinite(log_p).all()
 
@@ -122,7 +123,8 @@ def test_null_is_symmetric_in_x_and_y() -> None:
     swapped = Facts(f.n, f.d_z, f.explained_y, f.explained_x, f.pairs)
     statistic = rng.normal(size=500)
     np.testing.assert_allclose(
-        null.logsf(statistic, f, "conditional"), null.logsf(statistic, swapped, "conditional")
+        null.fitted("conditional").logsf(statistic, f),
+        null.fitted("conditional").logsf(statistic, swapped),
     )
 
 
@@ -136,7 +138,7 @@ def test_beyond_the_range_of_the_fit_the_nearest_null_is_used() -> None:
         explained_x=0 * one, explained_y=0 * one, pairs=one,
     )  # fmt: skip
     np.testing.assert_allclose(
-        null.logsf(one, far, "conditional"), null.logsf(one, edge, "conditional")
+        null.fitted("conditional").logsf(one, far), null.fitted("conditional").logsf(one, edge)
     )
 
 
@@ -147,11 +149,11 @@ def test_survives_its_header() -> None:
     again = NullDistribution.from_dict(null.to_dict())
     t = rng.normal(size=1000)
     for name in ("conditional", "sized", "pooled"):
-        np.testing.assert_array_equal(null.logsf(t, f, name), again.logsf(t, f, name))
+        np.testing.assert_array_equal(null.fitted(name).logsf(t, f), again.fitted(name).logsf(t, f))
     with pytest.raises(OptionError, match="pooled"):
-        null.logsf(t, f, "poold")
+        null.fitted("poold").logsf(t, f)
     with pytest.raises(OptionError, match="unknown fitted null 'permutation'"):
-        null.logsf(t, f, "permutation")
+        null.fitted("permutation").logsf(t, f)
     assert null.sized is not None
     for broken, message in (
         ({"conditional": [[1.0]]}, "shape"),

@@ -23,7 +23,7 @@ def numbers_of(model: TrainedModel, x: np.ndarray) -> np.ndarray:
     tester = Tester(x, model=model)
     columns = [((), (k,)) for k in range(tester.d)]
     with torch.inference_mode():
-        encoded = tester._answering.encodings.encode(columns, tester._all_rows)
+        encoded = tester._engine.encodings.encode(columns, tester._all_rows)
         return np.stack([place.numbers for place in encoded.values()])
 
 

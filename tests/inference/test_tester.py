@@ -16,7 +16,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acid_causal.calibration.null import FITTED, Facts
+from acid_causal.calibration.facts import Facts
+from acid_causal.calibration.null import FITTED
 from acid_causal.errors import AcidWarning, InputError, OptionError
 from acid_causal.inference.tester import Tester, ci_test
 from acid_causal.tables.inputs import Question
@@ -151,7 +152,7 @@ def test_the_null_is_asked_with_the_facts_of_the_question(
         explained_y=two.explained.amax(1).double().numpy(),
         pairs=np.array([4.0]),
     )
-    expected = np.exp(tiny_model.null.logsf(statistic, facts, "conditional"))[0]
+    expected = np.exp(tiny_model.null.fitted("conditional").logsf(statistic, facts))[0]
     got = ci_test(x, y, z, model=tiny_model)
     assert got.statistic == pytest.approx(float(statistic[0]), abs=1e-4)
     assert got.pvalue == pytest.approx(float(expected), abs=TOLERANCE)
@@ -293,7 +294,7 @@ def test_threads_copies_and_pickles_answer_alike(
 def test_cache_is_bounded(tiny_model: TrainedModel, table: np.ndarray) -> None:
     tester = Tester(table, model=tiny_model, cache_bytes=1_000_000, batch_entries=500)
     tester.test_many(questions(6))
-    kept = tester._answering.encodings
+    kept = tester._engine.encodings
     assert 0 < kept.kept_bytes <= 1_000_000
     assert kept.kept_bytes == sum(encoded.targets.nbytes for encoded in kept._kept)
     # What was dropped is not found any more, and what is found is what is kept.

@@ -240,3 +240,19 @@ def test_with_weights_that_do_not_fit(saved: Path) -> None:
     save_tensors(saved, tensors, header)
     with pytest.raises(ModelError, match="does not hold a model"):
         load_model(saved)
+
+
+def test_the_file_says_which_null_is_the_default(tiny_model: TrainedModel, saved: Path) -> None:
+    """And the recipe does where a file of before does not say; the hash stays what it was."""
+    replace(tiny_model, default_null="sized").save(saved)
+    again = load_model(saved)
+    assert again.default_null == "sized"
+    assert again.sha256 == tiny_model.sha256
+    tensors, header = read_tensors(saved)
+    del header["default_null"]
+    for six_models, null in ((0.0, "conditional"), (1.0, "sized")):
+        header["recipe"]["stream"] |= {"six_models": six_models, "driven": 0.0}
+        save_tensors(saved, tensors, header)
+        assert load_model(saved).default_null == null
+    assert load_model("acid-base").default_null == "conditional"
+    assert load_model("acid-mlp16").default_null == "sized"

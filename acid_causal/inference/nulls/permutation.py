@@ -6,19 +6,18 @@ conditional independence). The permuted copies of Y are further targets of the s
 set, so Z is encoded once for all of them.
 """
 
-from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float
-from numpy.typing import NDArray
 
 from acid_causal.errors import require
 from acid_causal.inference.batching import Task
-from acid_causal.inference.encoding_cache import Place
-from acid_causal.inference.neighbourhoods import neighbourhoods, permutations
+from acid_causal.inference.encoding_cache import EncodedQuestions, Place
+from acid_causal.inference.nulls.interface import Array, PValues
+from acid_causal.inference.nulls.neighbourhoods import neighbourhoods, permutations
 from acid_causal.inference.row_hashes import read_content
 from acid_causal.inference.rows import Rows
 from acid_causal.model import ACIDModel, Conditioning
@@ -41,25 +40,26 @@ class PermutationNull:
         OptionError: draws is no whole number of at least 19.
     """
 
+    beyond_training = "its power there is unknown"
+
     def __init__(self, network: ACIDModel, draws: int, batch_entries: int) -> None:
         check_draws(draws)
-        self._network, self._draws, self._batch_entries = network, int(draws), batch_entries
+        self._draws = int(draws)
+        self._network, self._batch_entries = network, batch_entries
 
-    def pvalues(
-        self,
-        tasks: Sequence[Task],
-        pairs: Sequence[tuple[Place, Place]],
-        statistic: Float[NDArray[np.float64], " m"],
-        rows: Rows,
-    ) -> Float[NDArray[np.float64], " m"]:
+    @property
+    def options(self) -> tuple[int, ...]:
+        """The number of permutations."""
+        return (self._draws,)
+
+    def pvalues(self, questions: EncodedQuestions, statistic: Float[Array, " m"]) -> PValues:
         """Computes p-values, (1 + draws that reach the statistic) / (1 + B).
 
         Args:
-            tasks: m questions.
-            pairs: their encoded variables.
+            questions: m questions with their encoded variables.
             statistic: what the network says of them.
-            rows: the rows that they share.
         """
+        tasks, pairs, rows = questions.tasks, questions.pairs, questions.rows
         reached = np.zeros(len(tasks))
         order = sorted(range(len(tasks)), key=lambda k: tasks[k].cond)
         for cond, same in groupby(order, key=lambda k: tasks[k].cond):
@@ -67,7 +67,9 @@ class PermutationNull:
             for k in same:
                 least = statistic[k] - _ROUNDING * max(1.0, abs(statistic[k]))
                 reached[k] = self._count(tasks[k], pairs[k], least, conditioning, rows)
-        return (1 + reached) / (1 + self._draws)
+        # Not by way of the logarithm: 1 of 20 must not come out a little above .05.
+        p = (1 + reached) / (1 + self._draws)
+        return PValues(p, np.log(p))
 
     def _count(
         self,

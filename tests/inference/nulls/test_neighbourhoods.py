@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from acid_causal.inference.neighbourhoods import SMALLEST, neighbourhoods, permutations
+from acid_causal.inference.nulls.neighbourhoods import SMALLEST, neighbourhoods, permutations
 from acid_causal.inference.row_hashes import Content, ranks, read_content
 
 

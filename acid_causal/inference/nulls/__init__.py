@@ -1,0 +1,1 @@
+"""Where p-values come from: nulls fitted beforehand, and nulls drawn from the user's table."""

@@ -1,0 +1,36 @@
+"""What the null is told of a question."""
+
+import numpy as np
+import torch
+
+from acid_causal.calibration.facts import Facts, explained_variance
+from acid_causal.weights.checkpoint import TrainedModel
+
+
+def test_facts_of_encodings_are_those_of_the_questions(tiny_model: TrainedModel) -> None:
+    network = tiny_model.network
+    generator = torch.Generator().manual_seed(0)
+    z = torch.randn(3, 40, 2, generator=generator)
+    x = torch.randn(3, 1, 40, 1, generator=generator)
+    y = torch.randn(3, 1, 40, 2, generator=generator)
+    y[1, 0, :, 1] = z[1, :, 0]  # Z explains this component, and little of the other
+    with torch.no_grad():
+        conditioning = network.encode_conditioning(z)
+        of_x, of_y = (network.encode_targets(v, conditioning) for v in (x, y))
+    facts = Facts.of_encodings(of_x, of_y)
+    np.testing.assert_array_equal(facts.n, [40.0] * 3)
+    np.testing.assert_array_equal(facts.d_z, [2.0] * 3)
+    np.testing.assert_array_equal(facts.pairs, [2.0] * 3)
+    np.testing.assert_array_equal(facts.explained_x, explained_variance(of_x))
+    assert facts.explained_y[1] > 0.99 > 0.5 > facts.explained_y[0]
+
+
+def test_covariates_are_symmetric_and_bounded() -> None:
+    x, y = np.array([0.0, 0.5, 1.0]), np.array([0.3, 0.2, 1.0])
+    facts = Facts.of_one_size(200, 0, x, y, 2)
+    swapped = Facts.of_one_size(200, 0, y, x, np.full(3, 2.0))
+    np.testing.assert_array_equal(facts.covariates(), swapped.covariates())
+    np.testing.assert_allclose(facts.covariates()[:, [0, 1]], 0)
+    np.testing.assert_allclose(facts.covariates()[2, 2:4], [6.0, 9.0])  # 3 is the most of each
+    np.testing.assert_allclose(facts.covariates()[:, 4], np.log(2))
+    np.testing.assert_array_equal(facts.sizes().covariates()[:, 2:4], 0)

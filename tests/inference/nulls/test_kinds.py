@@ -1,0 +1,59 @@
+"""Every kind of null, by its name."""
+
+import copy
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from acid_causal.errors import OptionError
+from acid_causal.inference.nulls.kinds import NULLS, make_null
+from acid_causal.inference.tester import Tester
+from acid_causal.weights.checkpoint import TrainedModel
+
+
+@pytest.mark.parametrize("null", NULLS)
+def test_each_kind_answers_and_survives_copies(
+    tiny_model: TrainedModel, table: np.ndarray, null: str
+) -> None:
+    tester = Tester(table, model=tiny_model, null=null, permutations=19)
+    expected = tester.test(0, 1, (2,))
+    assert 0 < expected.pvalue <= 1
+    assert expected.log_pvalue == pytest.approx(np.log(expected.pvalue))
+    for same in (copy.deepcopy(tester), pickle.loads(pickle.dumps(tester))):
+        assert same.test(0, 1, (2,)).pvalue == expected.pvalue
+        assert same.fingerprint == tester.fingerprint
+
+
+def test_fingerprints_tell_kinds_apart_and_permutations_where_they_matter(
+    tiny_model: TrainedModel, table: np.ndarray
+) -> None:
+    def fingerprint(null: str, permutations: int) -> str:
+        return Tester(table, model=tiny_model, null=null, permutations=permutations).fingerprint
+
+    assert len({fingerprint(null, 19) for null in NULLS}) == len(NULLS)
+    assert fingerprint("conditional", 19) == fingerprint("conditional", 29)
+    assert fingerprint("permutation", 19) != fingerprint("permutation", 29)
+
+
+def test_the_weights_file_says_which_null_is_used(
+    tiny_model: TrainedModel, table: np.ndarray
+) -> None:
+    pooled = replace(tiny_model, default_null="pooled")
+    tester = Tester(table, model=pooled)
+    assert tester.null == "pooled"
+    asked = (0, 2, (1,))
+    assert tester.test(*asked) == Tester(table, model=tiny_model, null="pooled").test(*asked)
+    assert tester.test(*asked).pvalue != Tester(table, model=tiny_model).test(*asked).pvalue
+    assert Tester(table, model=pooled, null="conditional").null == "conditional"
+
+
+def test_unknown_names(tiny_model: TrainedModel, table: np.ndarray) -> None:
+    with pytest.raises(OptionError, match=r"unknown null 'poold'.* 'pooled'"):
+        Tester(table, model=tiny_model, null="poold")
+    with pytest.raises(OptionError, match="unknown null 'of-tomorrow'"):
+        Tester(table, model=replace(tiny_model, default_null="of-tomorrow"))
+    options = {"permutations": 19, "batch_entries": 1000}
+    with pytest.raises(OptionError, match="unknown null"):
+        make_null("poold", tiny_model, tiny_model.network, **options)
