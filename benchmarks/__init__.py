@@ -2,6 +2,6 @@
 
 A run reads top-down: `__main__` (the command line) -> `experiments/` (what is asked: settings, one
 job's work, the report) -> `harness/` (`runner`: jobs to rows; `store`: rows to CSV) -> `pictures/`.
-`methods/`, `metrics/` and `data/` are what experiments are made of; `readme` and `gallery` fill the
-project's documents.
+`methods/`, `metrics/` and `data/` are what experiments are made of; `documents/`, `readme` and
+`gallery` make what the project's documents show.
 """

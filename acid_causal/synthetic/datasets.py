@@ -16,7 +16,7 @@ from acid_causal.synthetic.stream import Stream, StreamConfig
 from acid_causal.synthetic.structures import Structure, driven, random_dags
 
 # The noise of the benchmark's links relative to their signal: hard enough that a kernel test
-# misses most dependences at n = 100 and d_z = 10 (evaluation.md).
+# misses most dependences at n = 100 and d_z = 10.
 _BENCHMARK_NOISE = (1.2, 1.2)
 
 

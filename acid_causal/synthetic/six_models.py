@@ -1,6 +1,6 @@
 """The six data models of the paper's experiments: X, Y and Z are vectors, joined by few links.
 
-The paper does not print them; these are evaluation.md's. Independent given Z: two chains and a
+The paper does not print them; these follow its description. Independent given Z: two chains and a
 fork. Dependent: a collider, and a chain and a fork with an edge X -> Y. A link is one random
 function of a whole vector for each component of another, and all links into a variable weigh the
 same: an edge X -> Y matters as much as Z -> Y, however many components Z has.

@@ -32,3 +32,14 @@ def _text(cell: object, digits: int) -> str:
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return "–"
     return f"{cell:.{digits}f}" if isinstance(cell, float) else str(cell)
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Writes a table of Markdown.
+
+    Args:
+        header: Names of the columns.
+        rows: Cells, in Markdown; a vertical bar in them must be escaped.
+    """
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,12 +1,14 @@
 """README's numbers are the committed results', byte for byte."""
 
 import dataclasses
+import re
 from pathlib import Path
 
 import pytest
 
 from acid_causal.errors import InputError, OptionError
-from benchmarks import claims, costs, readme
+from benchmarks import readme
+from benchmarks.documents import claims, costs
 from benchmarks.experiments import EXPERIMENTS
 from benchmarks.harness import committed
 from benchmarks.harness.jobs import Experiment
@@ -22,10 +24,12 @@ def test_tables_are_those_of_the_committed_results(document: Path, tmp_path: Pat
 
 
 def test_every_experiment_with_rows_has_a_table() -> None:
-    text = "".join(document.read_text(encoding="utf-8") for document in DOCUMENTS[:2])
+    text = "".join(document.read_text(encoding="utf-8") for document in DOCUMENTS)
     with_rows = [name for name in EXPERIMENTS if (committed.RESULTS / f"{name}.csv").exists()]
     assert [
-        name for name in (*with_rows, *readme.SUMMARIES) if f"<!-- results: {name} -->" not in text
+        name
+        for name in (*with_rows, *readme.SUMMARIES, *readme.MARKDOWN)
+        if f"<!-- results: {name} -->" not in text
     ] == []
 
 
@@ -40,6 +44,15 @@ def test_claims_have_a_block(tmp_path: Path) -> None:
 def test_unknown_blocks_are_told(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match=r"unknown block of results 'claim'.*'claims'"):
         block("claim", tmp_path)
+
+
+def test_links_can_be_given_an_address() -> None:
+    text = "[a](docs/a.md) ![b](b.png) [c](https://c.org) [d](#d)"
+    assert readme.with_base(text, "https://x.org/y/") == (
+        "[a](https://x.org/y/docs/a.md) ![b](https://x.org/y/b.png) [c](https://c.org) [d](#d)"
+    )
+    full = readme.with_base(readme.README.read_text(encoding="utf-8"), "https://x.org")
+    assert re.findall(r"\]\((?!https://)", full) == []
 
 
 def test_no_table_without_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

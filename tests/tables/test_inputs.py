@@ -1,4 +1,4 @@
-"""Tables and questions as users bring them (inputs.md)."""
+"""Tables and questions as users bring them."""
 
 import numpy as np
 import pandas as pd

@@ -59,7 +59,7 @@ def test_level_under_heavy_tailed_noise(noise: str, gaussian_level: float) -> No
 
 
 def test_log_normal_noise_costs_two_percent(gaussian_level: float) -> None:
-    """The limit that README states, so that it is found when it moves."""
+    """The limit that docs/limits.md states, so that it is found when it moves."""
     log_normal = level(forks(lambda rng, shape: rng.lognormal(size=shape)))
     assert gaussian_level == pytest.approx(0.07, abs=0.01)
     assert log_normal == pytest.approx(0.09, abs=0.01)

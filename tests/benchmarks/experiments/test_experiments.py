@@ -149,7 +149,7 @@ def sachs_row(method: str, algorithm: str, transform: str) -> dict[str, str]:
     ("method", "algorithm", "transform", "edges", "f1", "shd"),
     [
         ("empty", "none", "none", "0", 0.0, "17"),
-        # The reference table of evaluation.md.
+        # Measured before, with causal-learn alone.
         ("fisherz", "pc", "raw", "8", 0.640, "11"),
         ("fisherz", "pc", "log", "7", 0.583, "12"),
         ("fisherz", "pc", "rank-normal", "7", 0.583, "12"),

@@ -109,21 +109,9 @@ def test_a_quick_row_is_whole() -> None:
     assert 0 < int(table["edges"].iloc[0]) <= 45
 
 
-def test_what_readme_says_of_the_committed_rows() -> None:
+def test_every_cell_has_its_rows() -> None:
     rows, absent = committed(graphs.GRAPHS)
     assert not absent
-    cells = ["mechanism", "d", "n"]
-    means = rows.pivot_table(index=cells, columns="method", values=["f1", "cpdag_shd"])
-    f1, shd = means["f1"], means["cpdag_shd"]
-    nonlinear = f1.index.get_level_values("mechanism") != "linear"
-    assert nonlinear.sum() == 18
-    gain = (f1["acid"] - f1[["fisherz", "rcit"]].max(axis=1))[nonlinear]
-    assert (round(gain.min(), 2), round(gain.max(), 2)) == (0.05, 0.22)
-    over_kci = (f1["acid"] - f1["kcit"])[nonlinear].dropna()
-    assert (len(over_kci), round(over_kci.min(), 2), round(over_kci.max(), 2)) == (8, 0.02, 0.08)
-    nearer = (shd[["fisherz", "rcit", "kcit"]].min(axis=1) - shd["acid"])[nonlinear]
-    assert (round(nearer.min(), 1), round(nearer.max(), 1)) == (0.8, 13.9)
-    assert (f1["acid"] - f1["fisherz"])[~nonlinear].abs().max() < 0.02
-    seconds = rows.pivot_table(index=cells, columns="method", values="search_seconds")
-    times = seconds["rcit"] / seconds["acid"]
-    assert 2 < times.min() < times.max() < 15
+    cells = rows.groupby(["mechanism", "d", "n"])["method"].nunique()
+    assert len(cells) == 27
+    assert cells.min() == 3

@@ -164,7 +164,7 @@ def test_rows_and_report(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
 
 
 def test_fisher_z_is_near_what_was_measured_before() -> None:
-    # evaluation.md: .65 to .67 over all questions, on small samples.
+    # Measured before: .65 to .67 over all questions, on small samples.
     questions = all_questions()
     data = np.log(load_sachs().data)
     pvalues = np.asarray(sachs_ci.one_at_a_time("fisherz", data, questions.asked))

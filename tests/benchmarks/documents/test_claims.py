@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from acid_causal.errors import InputError
-from benchmarks import claims
-from benchmarks.claims import BASELINES, CLAIMS, Claim, NotRunError, Verdict
+from benchmarks.documents import claims
+from benchmarks.documents.claims import BASELINES, CLAIMS, Claim, NotRunError, Verdict
 from benchmarks.experiments import EXPERIMENTS
 from benchmarks.harness.committed import committed
 from benchmarks.harness.jobs import Experiment

@@ -1,0 +1,54 @@
+"""README's table of results, and what the documents say in words of the committed rows."""
+
+import re
+
+import pytest
+
+from benchmarks.documents import comparison
+from benchmarks.experiments.graphs import GRAPHS
+from benchmarks.experiments.random_dags import RANDOM_DAGS
+from benchmarks.harness.committed import committed
+
+
+def test_one_row_a_test() -> None:
+    lines = comparison.table().splitlines()
+    assert [line.split(" | ")[0] for line in lines[2:]] == [
+        f"| {name}" for name in comparison.TESTS
+    ]
+    assert len(lines[2:]) <= 6
+    for line in lines[2:]:
+        assert len(re.findall(r"\d+(?:\.\d+)?", line.partition("|")[2])) == 7, line
+
+
+def test_means_are_those_of_the_rows() -> None:
+    rows, _ = committed(RANDOM_DAGS)
+    cells = rows[(rows["method"] == "acid") & rows["domain"].isin(comparison.UNSEEN)]
+    (acid,) = [line for line in comparison.table().splitlines() if line.startswith("| ACID")]
+    assert f"| {cells['auc'].mean():.2f} / {cells['type_1'].mean():.2f} |" in acid
+
+
+def test_every_domain_is_in_the_table_of_domains() -> None:
+    rows, _ = committed(RANDOM_DAGS)
+    lines = comparison.by_domain().splitlines()[2:]
+    assert {line.split()[0] for line in lines} == set(rows["domain"])
+    assert len(lines) == 4 * rows["domain"].nunique()
+
+
+def test_fisher_z_is_the_better_test_on_linear_gaussian_data() -> None:
+    """README and limits.md say so."""
+    rows, _ = committed(RANDOM_DAGS)
+    linear = rows[rows["domain"] == "linear-gaussian"].groupby("method")
+    assert linear["auc"].mean()["fisherz"] > linear["auc"].mean()["acid"]
+    assert linear["type_2"].mean()["fisherz"] < linear["type_2"].mean()["acid"]
+
+
+@pytest.mark.parametrize("peer", ["fisherz", "rcit", "kcit"])
+def test_nonlinear_graphs_are_nearer_the_truth(peer: str) -> None:
+    """results.md says so of every cell in which the peer was run."""
+    rows, _ = committed(GRAPHS)
+    rows = rows[rows["mechanism"] != comparison.LINEAR]
+    cells = ["mechanism", "d", "n"]
+    means = rows.pivot_table(index=cells, columns="method", values=["f1", "cpdag_shd"])
+    f1, shd = means["f1"].dropna(subset=peer), means["cpdag_shd"].dropna(subset=peer)
+    assert (f1["acid"] > f1[peer]).all()
+    assert (shd["acid"] < shd[peer]).all()

@@ -1,0 +1,223 @@
+"""README and docs/: code runs and prints what they say, commands exist, messages are in the words.
+
+What is done with a block of code:
+
+- python: runs; what it prints must be the block of text that follows.
+- toml: is read as a recipe or as background knowledge.
+- bash: each line is a command. `acid-causal discover`, `test` and `models` run, on the table that
+  the Python examples have, too. What takes minutes or changes the machine is parsed: the other
+  commands of `acid-causal`, `torchrun`, `python -m benchmarks`, `make`, `pip` and `pytest` must
+  know the command, its options and the files that it names.
+- text, bibtex: not code.
+"""
+
+import contextlib
+import re
+import shlex
+import tomllib
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+import typer.main
+from causallearn.search.ConstraintBased.PC import pc
+from typer.testing import CliRunner
+
+from acid_causal import Tester, acid, ci_test
+from acid_causal.cli import app
+from acid_causal.discovery.knowledge import Knowledge
+from acid_causal.errors import AcidError
+from acid_causal.weights.recipe import Recipe
+from benchmarks.__main__ import app as benchmarks_app
+from benchmarks.documents.examples import with_outputs, write_data
+from benchmarks.experiments import EXPERIMENTS
+from benchmarks.readme import main as fill_documents
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+DOCUMENTS = [README, *sorted((ROOT / "docs").glob("*.md"))]
+TEXTS = {path.name: path.read_text(encoding="utf-8") for path in DOCUMENTS}
+LANGUAGES = {"python", "bash", "toml", "text", "bibtex"}
+# Fine-tuning, in which the null distribution is fitted, takes most of a minute.
+SLOW = {"training.md"}
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+def test_readme_is_short() -> None:
+    lines = TEXTS["README.md"].splitlines()
+    assert len(lines) <= 130
+    assert len(TEXTS["README.md"].split()) <= 1000
+    assert [line for line in lines if len(line) > 120] == []
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_block_says_its_language(name: str) -> None:
+    fences = re.findall(r"^```(.*)$", TEXTS[name], re.MULTILINE)
+    assert set(fences[::2]) <= LANGUAGES
+    assert set(fences[1::2]) <= {""}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else [])
+        for name, text in TEXTS.items()
+        if blocks(text, "python")
+    ],
+)
+def test_examples_print_what_the_document_says(name: str, tmp_path: Path) -> None:
+    """`python -m benchmarks.readme` writes what they print now."""
+    assert with_outputs(TEXTS[name], tmp_path) == TEXTS[name]
+
+
+@pytest.mark.parametrize("content", [b for text in TEXTS.values() for b in blocks(text, "toml")])
+def test_toml_is_a_recipe_or_knowledge(content: str) -> None:
+    table = tomllib.loads(content)
+    if "name" in table:
+        assert Recipe.from_dict(table).to_dict()["name"] == table["name"]
+    else:
+        assert set(Knowledge.from_dict(table).to_dict()) == set(table)
+
+
+# ---- commands ----------------------------------------------------------------------
+
+LINES = {
+    line.partition("    #")[0].strip(): name
+    for name, text in TEXTS.items()
+    for block in blocks(text, "bash")
+    for line in block.splitlines()
+}
+RUN = ("discover", "test", "models")
+
+
+def test_there_are_commands() -> None:
+    asked = {line.split()[1] for line in LINES if line.startswith("acid-causal")}
+    assert asked == set(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_commands_are_known(line: str) -> None:
+    program, *words = shlex.split(line)
+    if program == "acid-causal":
+        parse(typer.main.get_command(app), words)
+    elif program == "torchrun":
+        assert words[1:4] == ["-m", "acid_causal.cli", "train"]
+        parse(typer.main.get_command(app), words[3:])
+    elif program == "pip":
+        assert words[0] == "install"
+        extras = re.fullmatch(r"\.(?:\[([\w,]+)\])?", words[1])
+        assert extras, line
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        assert set((extras[1] or "dev").split(",")) <= set(project["optional-dependencies"])
+    elif program == "make":
+        makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+        assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in words)
+    else:
+        parse_python(program, words)
+
+
+def parse_python(program: str, words: list[str]) -> None:
+    assert program in ("python", ".venv/bin/python")
+    assert words.pop(0) == "-m"
+    module, *words = words
+    if module == "benchmarks":
+        parse(typer.main.get_command(benchmarks_app), words)
+        assert words[0] in {*EXPERIMENTS, "all"}
+    elif module == "benchmarks.readme":
+        command = typer.Typer()
+        command.command()(fill_documents)
+        parse(typer.main.get_command(command), words[: words.index(">")] if ">" in words else words)
+    else:
+        assert module == "pytest"
+        assert all((ROOT / word).exists() for word in words if "/" in word)
+
+
+def parse(command: Any, words: list[str]) -> None:
+    """Reads the words as the command would; it fails at an unknown option or a missing argument."""
+    context = command.make_context("command", list(words))
+    if hasattr(command, "resolve_command"):
+        name, chosen, rest = command.resolve_command(context, list(words))
+        chosen.make_context(name, list(rest))
+
+
+KNOWN = 'tiers = [["A", "B"], ["X", "Y"]]\n'
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param(line, marks=[pytest.mark.slow] if "--bootstrap" in line else [])
+        for line in LINES
+        if line.startswith(tuple(f"acid-causal {name}" for name in RUN)) and "--model" not in line
+    ],
+)
+def test_commands_run(line: str, tmp_path: Path) -> None:
+    with contextlib.chdir(tmp_path):
+        write_data(tmp_path / "data.csv")
+        (tmp_path / "known.toml").write_text(KNOWN, encoding="utf-8")
+        words = shlex.split(line)[1:]
+        result = CliRunner().invoke(app, words, obj=words)
+    assert result.exit_code == 0, result.output
+
+
+# ---- messages ----------------------------------------------------------------------
+
+
+DATA = np.random.default_rng(0).normal(size=(200, 4))
+FRAME = pd.DataFrame(DATA, columns=list("abcd"))
+X, Y = DATA[:, 0], DATA[:, 1]
+
+
+def put(value: object, column: str) -> pd.DataFrame:
+    frame = FRAME.astype(object) if isinstance(value, str) else FRAME.copy()
+    frame.loc[3, column] = value
+    return frame
+
+
+def other_data(cache: Path) -> None:
+    for data in (DATA, DATA + 1):
+        pc(data, 0.05, indep_test=acid, cache_path=str(cache), show_progress=False)
+
+
+TROUBLES: dict[str, Callable[[Path], object]] = {
+    "columns that are not real numbers": lambda _: Tester(put("Paris", "b")),
+    "missing values (NaN)": lambda _: Tester(put(np.nan, "b")),
+    "infinite values": lambda _: Tester(put(np.inf, "b")),
+    "a deterministic relation": lambda _: ci_test(X, Y, 2 * X),
+    "which no regression follows if they are codes of categories": lambda _: ci_test(
+        X, Y, np.arange(200) % 10
+    ),
+    "neighbouring rows": lambda _: ci_test(np.cumsum(X), np.cumsum(Y)),
+    "of the rows repeat others": lambda _: Tester(np.repeat(DATA, 2, axis=0)).test(0, 1),
+    "its p-values are extrapolated": lambda _: ci_test(X[:20], Y[:20]),
+    "belongs to other data, weights or options": lambda folder: other_data(folder / "p.json"),
+    "torch finds no GPU": lambda _: Tester(DATA, device="cuda"),
+    "unknown option": lambda _: pc(DATA, indep_test=acid, modl="acid-base", show_progress=False),
+}
+
+
+def test_troubles_are_those_of_the_document() -> None:
+    section = TEXTS["limits.md"].partition("## What the messages mean")[2].partition("\n## ")[0]
+    assert re.findall(r"^\| `(.*?)` \|", section, re.MULTILINE) == list(TROUBLES)
+
+
+@pytest.mark.parametrize("message", TROUBLES)
+def test_troubles_are_told_in_these_words(message: str, tmp_path: Path) -> None:
+    if "GPU" in message and torch.cuda.is_available():
+        pytest.skip("there is one")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        told = ""
+        try:
+            TROUBLES[message](tmp_path)
+        except AcidError as error:
+            told = str(error)
+    assert message in "\n".join([told, *(str(warning.message) for warning in caught)])
