@@ -1,7 +1,7 @@
 """Every error and warning that the package raises on purpose.
 
-Errors derive from `ValueError` or `TypeError`, so callers need not import them. A message says what
-was received, what was expected and what to do.
+Errors derive from `ValueError`, `TypeError` or `OSError`, so callers need not import them. A
+message says what was received, what was expected and what to do.
 """
 
 import difflib
@@ -35,6 +35,10 @@ class ModelError(AcidError, ValueError):
 
 class CacheError(AcidError, ValueError):
     """A p-value cache belongs to other data, weights or options."""
+
+
+class WriteError(AcidError, OSError):
+    """A file cannot be written: no room, no permission, or no such place."""
 
 
 class AcidWarning(UserWarning):

@@ -1,6 +1,9 @@
 """A file is the old one or the new one, and as readable as any other of its owner."""
 
+import multiprocessing
 import os
+import resource
+import signal
 import stat
 import threading
 from collections.abc import Callable, Iterator
@@ -10,7 +13,9 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from acid_causal.files import write_atomically
+from acid_causal import files
+from acid_causal.errors import WriteError
+from acid_causal.files import locked, write_atomically
 
 
 @pytest.fixture(params=[0o022, 0o077, 0o002])
@@ -46,6 +51,15 @@ def test_the_mode_follows_the_umask(
     assert mode(path) == 0o666 & ~umask
     write_atomically(path, content)
     assert mode(path) == 0o666 & ~umask
+
+
+@pytest.mark.parametrize("kept", [0o600, 0o664, 0o444])
+def test_a_file_that_is_there_keeps_its_mode(tmp_path: Path, kept: int) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    path.chmod(kept)
+    write_atomically(path, "new")
+    assert (mode(path), path.read_text()) == (kept, "new")
 
 
 def test_the_umask_is_never_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,3 +119,86 @@ def test_readers_and_writers_at_once(tmp_path: Path) -> None:
         writer.join()
     assert seen | {path.read_text()} <= set(texts)
     assert list(tmp_path.iterdir()) == [path]
+
+
+# ---- real failures ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def full_disk() -> Iterator[None]:
+    """No file of this process may grow beyond 1 kB; the error is that of a quota."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.usefixtures("full_disk")
+@pytest.mark.parametrize("content", ["x" * 5000, b"x" * 5000])
+def test_a_full_disk(tmp_path: Path, content: str | bytes) -> None:
+    path = tmp_path / "file"
+    write_atomically(path, "old")
+    with pytest.raises(WriteError, match=r"cannot write '.*file': File too large; what was there"):
+        write_atomically(path, content)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+# ---- locks -----------------------------------------------------------------------------
+
+
+def in_processes(work: Callable[[int], None], count: int) -> list[int | None]:
+    """Runs something in some processes at once; returns their exit codes."""
+    context = multiprocessing.get_context("fork")
+    processes = [context.Process(target=work, args=(number,)) for number in range(count)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    return [process.exitcode for process in processes]
+
+
+def test_processes_and_threads_that_count_lose_no_step(tmp_path: Path) -> None:
+    path = tmp_path / "count"
+    write_atomically(path, "0")
+
+    def count(_: int) -> None:
+        for _ in range(20):
+            with locked(path):
+                write_atomically(path, str(int(path.read_text()) + 1))
+
+    assert in_processes(count, 3) == [0, 0, 0]
+    threads = [threading.Thread(target=count, args=(0,)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert path.read_text() == "100"
+
+
+def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
+    def hold(_: int) -> None:
+        with locked(tmp_path / "file"):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    assert in_processes(hold, 1) == [-signal.SIGKILL]
+    with locked(tmp_path / "file"):
+        write_atomically(tmp_path / "file", "new")
+
+
+def test_nobody_waits_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "_PATIENCE_SECONDS", 0.1)
+
+    def wait(_: int) -> None:
+        expected = pytest.raises(WriteError, match="another process has held the lock")
+        with expected, locked(tmp_path / "file"):
+            pass
+
+    with locked(tmp_path / "file"):
+        assert in_processes(wait, 1) == [0]
+
+
+def test_a_lock_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(WriteError, match="cannot lock"), locked(tmp_path / "file" / "below"):
+        pass

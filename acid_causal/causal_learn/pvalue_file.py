@@ -1,7 +1,8 @@
 """Keeps computed p-values in a JSON file, whole at every moment and never mixed up.
 
 A p-value depends on data, weights and options, and not on alpha: a file belongs to one
-fingerprint of these three, serves any alpha and is refused to anybody else.
+fingerprint of these three, serves any alpha and is refused to anybody else. Processes may share it:
+each adds what it has computed, under a lock.
 """
 
 import json
@@ -10,8 +11,8 @@ import time
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from acid_causal.errors import CacheError, warn
-from acid_causal.files import write_atomically
+from acid_causal.errors import CacheError, WriteError, warn
+from acid_causal.files import locked, write_atomically
 from acid_causal.tables.inputs import Question
 
 FORMAT = "acid-causal p-values 1"
@@ -43,7 +44,7 @@ class PValueFile:
         """
         resolved = Path(path).resolve()
         file = _open_files.get(resolved)
-        if isinstance(file, cls):
+        if isinstance(file, cls) and file._pid == os.getpid():  # a fork has its parent's
             _check_owner(resolved, found=file._fingerprint, wanted=fingerprint)
             return file
         file = cls(resolved, fingerprint)
@@ -61,25 +62,26 @@ class PValueFile:
         self._check_writable()
 
     def save(self) -> None:
-        """Writes all p-values; a failure leaves the earlier file as it was.
+        """Adds all p-values to the file; a failure leaves it as it was.
+
+        What other processes have added meanwhile is kept, and read.
 
         Raises:
-            CacheError: The file cannot be written, with the system's reason.
+            CacheError: The file cannot be written, with the system's reason; or it was damaged, or
+                replaced by that of another fingerprint, since it was opened.
         """
-        pvalues = dict(self.pvalues)  # a copy, as other threads may go on adding
-        document = {
-            "format": FORMAT,
-            "fingerprint": self._fingerprint,
-            "pvalues": {_key(question): pvalue for question, pvalue in pvalues.items()},
-        }
-
         try:
-            write_atomically(self.path, json.dumps(document))
-        except OSError as error:
-            raise CacheError(
-                f"cannot write the p-value cache {self.path}: {error}. The earlier file, if any, "
-                "is intact; free some space or choose another cache_path."
-            ) from error
+            with locked(self.path):
+                self._read()
+                pvalues = dict(self.pvalues)  # a copy, as other threads may go on adding
+                document = {
+                    "format": FORMAT,
+                    "fingerprint": self._fingerprint,
+                    "pvalues": {_key(question): pvalue for question, pvalue in pvalues.items()},
+                }
+                write_atomically(self.path, json.dumps(document))
+        except WriteError as error:
+            raise CacheError(f"{error}. Make room, or choose another cache_path.") from error
         self._saved_size = len(pvalues)
         self._saved_at = time.monotonic()
 
@@ -122,7 +124,8 @@ class PValueFile:
                 "another cache_path."
             ) from error
         _check_owner(self.path, found=owner, wanted=self._fingerprint)
-        self.pvalues.update(pvalues)
+        for question, pvalue in pvalues.items():
+            self.pvalues.setdefault(question, pvalue)
         self._saved_size = len(pvalues)
 
     def _check_writable(self) -> None:

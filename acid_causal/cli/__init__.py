@@ -12,7 +12,7 @@ from acid_causal.cli.finetune import finetune
 from acid_causal.cli.models import models
 from acid_causal.cli.output import for_a_shell
 from acid_causal.cli.train import train
-from acid_causal.errors import AcidError
+from acid_causal.errors import AcidError, WriteError
 
 app = typer.Typer(
     help="A learned conditional independence test for causal discovery.\n\n"
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         app(args=words, prog_name="acid-causal", obj=words)
     except AcidError as error:
         typer.echo(f"error: {for_a_shell(str(error))}", err=True)
-        sys.exit(2)
+        sys.exit(1 if isinstance(error, WriteError) else 2)
     except OSError as error:
         typer.echo(f"error: {error}", err=True)
         sys.exit(1)

@@ -47,6 +47,9 @@ OPTIONS = frozenset(
     {"model", "device", "null", "permutations", "missing", "cache_bytes", "batch_entries"}
 )
 
+# Raise it with any change that moves p-values: saved ones of before are then refused.
+ALGORITHM = 1
+
 
 class Tester:
     """Answers conditional independence questions about one table.
@@ -131,8 +134,8 @@ class Tester:
 
     @property
     def fingerprint(self) -> str:
-        """A hash over all that decides the p-values: data, weights and options."""
-        decisive = [self.n, self.d, self.null, self.model.sha256, *self._null.options]
+        """A hash over all that decides the p-values: data, weights, options and what computes."""
+        decisive = [ALGORITHM, self.n, self.d, self.null, self.model.sha256, *self._null.options]
         digest = hashlib.sha256(json.dumps(decisive).encode())
         digest.update(np.ascontiguousarray(self._table.values).tobytes())
         return digest.hexdigest()

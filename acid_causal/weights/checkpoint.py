@@ -72,7 +72,7 @@ class TrainedModel:
         """Writes a weights file, atomically.
 
         Raises:
-            OSError: it cannot be written; an old file stays whole.
+            WriteError: it cannot be written; an old file stays whole.
         """
         header = {
             "recipe": self.recipe.to_dict(),

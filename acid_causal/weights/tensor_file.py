@@ -40,7 +40,7 @@ def save_tensors(path: str | Path, tensors: Mapping[str, Tensor], header: dict[s
     """Writes tensors of real numbers and a header, atomically.
 
     Raises:
-        OSError: the file cannot be written; an old one stays whole.
+        WriteError: the file cannot be written; an old one stays whole.
     """
     text = json.dumps({"format": _FORMAT, "version": _VERSION, **header})
     # Copies, because safetensors refuses tensors that share memory.
@@ -49,8 +49,7 @@ def save_tensors(path: str | Path, tensors: Mapping[str, Tensor], header: dict[s
         for name, tensor in tensors.items()
     }
     metadata = {"acid": text, "sha256": _sha256(text, own)}
-    content = safetensors.torch.save(own, metadata=metadata)
-    write_atomically(path, lambda part: part.write_bytes(content))
+    write_atomically(path, safetensors.torch.save(own, metadata=metadata))
 
 
 def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from acid_causal.errors import InputError
-from acid_causal.files import write_atomically
+from acid_causal.errors import InputError, WriteError
+from acid_causal.files import locked, write_atomically
 from benchmarks.harness.jobs import Experiment, Job, Row
 
 
@@ -37,25 +37,25 @@ class Store:
     def save(self, row: Row) -> None:
         """Adds a row, in place of an earlier one of the same job.
 
-        A run that is killed leaves the old file or the new one, never half a row.
+        A run that is killed leaves the old file or the new one, never half a row. Runs of different
+        methods can share a file: each adds its rows, under a lock.
 
         Raises:
             InputError: The file cannot be written; the old one stays whole.
         """
         assert set(row) == set(self.columns), set(row) ^ set(self.columns)
-        rows = self._read()
-        # Read again at each save, so that two runs of different methods can share a file.
-        rows[self._key(row)] = row
-        text = io.StringIO()
-        writer = csv.DictWriter(text, self.columns, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows.values())
         try:
-            write_atomically(self.path, text.getvalue())
-        except OSError as error:
+            with locked(self.path):
+                rows = self._read()
+                rows[self._key(row)] = row
+                text = io.StringIO()
+                writer = csv.DictWriter(text, self.columns, lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(rows.values())
+                write_atomically(self.path, text.getvalue())
+        except WriteError as error:
             raise InputError(
-                f"{self.path} cannot be written ({error.strerror}). The rows before are safe; make "
-                "room, or choose another --out, and run again."
+                f"{error}. Make room, or choose another --out, and run again."
             ) from error
 
     def complete(self, jobs: Sequence[Job], unit: Sequence[str]) -> tuple[list[Job], list[str]]:

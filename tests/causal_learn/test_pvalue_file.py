@@ -1,10 +1,13 @@
 """The cache file: reused when it may be, refused when it may not, whole whatever happens."""
 
 import json
+import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ from oracle import FisherZThroughACID, linear_data, random_dag
 from acid_causal.causal_learn import pvalue_file
 from acid_causal.causal_learn.pvalue_file import PValueFile
 from acid_causal.errors import AcidWarning, CacheError
+from acid_causal.tables.inputs import Question
 
 QUIET = {"show_progress": False}
 # For another process: the tests' helpers, and the package that is tested, installed or not.
@@ -24,6 +28,11 @@ PATHS = os.pathsep.join(str(folder) for folder in Path(__file__).parents[1:3])
 
 def table() -> np.ndarray:
     return linear_data(random_dag(8, 3.0, 0), 200, 0)
+
+
+def visible(folder: Path) -> list[Path]:
+    """What a folder holds but for locks."""
+    return [path for path in folder.iterdir() if path.suffix != ".lock"]
 
 
 # ---- the cache file ------------------------------------------------------------------------------
@@ -46,7 +55,7 @@ def test_cache_is_written_when_the_test_dies_and_read_by_the_next(tmp_path: Path
     test = FisherZThroughACID(table(), cache_path=path)
     expected = test(0, 1, (2,)), test(0, 1)
     del test
-    assert [p.name for p in tmp_path.iterdir()] == ["p.json"]
+    assert visible(tmp_path) == [path]
     test = FisherZThroughACID(table(), cache_path=path)
     assert (test(0, 1, (2,)), test(0, 1)) == expected
     assert test.n_computed == 0
@@ -149,7 +158,7 @@ def test_failing_save_leaves_the_old_file_whole(
         with pytest.raises(CacheError, match="No space left"):
             test.save()
         assert path.read_bytes() == before
-        assert list(tmp_path.iterdir()) == [path]
+        assert visible(tmp_path) == [path]
         # In the middle of a search it is a warning: hours of work shall not end here.
         patch.setattr(pvalue_file, "SAVE_EVERY_SECONDS", 0.0)
         with pytest.warns(AcidWarning, match="No space left"):
@@ -176,6 +185,112 @@ def test_killed_while_saving_leaves_the_old_file_whole(tmp_path: Path) -> None:
     data = np.random.default_rng(0).normal(size=(50, 4))
     test = FisherZThroughACID(data, tmp_path / "p.json")
     assert list(test.pvalue_cache) == [(0, 1, ())]
+
+
+# ---- several processes -------------------------------------------------------------------------
+
+
+def in_processes(*works: Callable[[], None]) -> None:
+    context = multiprocessing.get_context("fork")
+    processes = [context.Process(target=work) for work in works]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0] * len(works)
+
+
+def add_and_save(path: Path, pvalues: dict[Question, float]) -> None:
+    file = PValueFile.open(path, "f")
+    for question, pvalue in pvalues.items():
+        file.pvalues[question] = pvalue
+        file.save()
+
+
+def test_processes_that_share_a_file_lose_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    parts: list[dict[Question, float]] = [
+        {(i, j, ()): j / 100 for j in range(i + 1, i + 21)} for i in range(3)
+    ]
+    in_processes(*(partial(add_and_save, path, part) for part in parts))
+    assert PValueFile.open(path, "f").pvalues == parts[0] | parts[1] | parts[2]
+
+
+def test_what_others_add_is_kept_and_read(tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    file = PValueFile.open(path, "f")
+    file.pvalues[0, 1, ()] = 0.25
+    in_processes(partial(add_and_save, path, {(0, 2, ()): 0.5}))
+    file.save_at_end()
+    both = {(0, 1, ()): 0.25, (0, 2, ()): 0.5}
+    assert file.pvalues == both
+    assert json.loads(path.read_text())["pvalues"] == {"0;1": 0.25, "0;2": 0.5}
+
+
+def test_a_file_that_another_table_has_taken_meanwhile_is_left_to_it(tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    file = PValueFile.open(path, "of another table")
+    file.pvalues[0, 1, ()] = 0.25
+    in_processes(partial(add_and_save, path, {(0, 2, ()): 0.5}))
+    before = path.read_bytes()
+    with pytest.raises(CacheError, match="belongs to other data"):
+        file.save()
+    with pytest.warns(AcidWarning, match="belongs to other data"):
+        file.save_at_end()
+    assert path.read_bytes() == before
+
+
+def test_a_file_that_was_damaged_meanwhile_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    file = PValueFile.open(path, "f")
+    file.pvalues[0, 1, ()] = 0.25
+    path.write_text("[]")
+    with pytest.raises(CacheError, match="delete it"):
+        file.save()
+    assert path.read_text() == "[]"
+
+
+def test_the_mode_of_the_file_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    add_and_save(path, {(0, 1, ()): 0.5})
+    path.chmod(0o640)
+    add_and_save(path, {(0, 2, ()): 0.5})
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.slow
+def test_two_searches_at_once_share_a_cache(tmp_path: Path) -> None:
+    """One is killed in the middle; what it had saved is there, and so is all of the other."""
+    code = (
+        "import sys\n"
+        "from oracle import FisherZThroughACID\n"
+        "import numpy as np\n"
+        "data = np.random.default_rng(0).normal(size=(50, 9))\n"
+        "test = FisherZThroughACID(data, 'p.json', prefetch=False)\n"
+        "for k in range(1, 9):\n"
+        "    test(0, k) if sys.argv[1] == 'one' else test(0, k, (9 - k if k < 8 else 2,))\n"
+        "    test.save()\n"
+        "print('saved', flush=True)\n"
+        "sys.stdin.read() if sys.argv[1] == 'one' else None\n"
+    )
+    command = [sys.executable, "-c", code]
+    environment = os.environ | {"PYTHONPATH": PATHS}
+    one, two = (
+        subprocess.Popen(
+            [*command, name], cwd=tmp_path, env=environment, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        for name in ("one", "two")
+    )  # fmt: skip
+    assert one.stdout is not None
+    assert one.stdout.readline() == b"saved\n"
+    one.kill()
+    one.communicate()
+    two.communicate()
+    assert (one.returncode, two.returncode) == (-signal.SIGKILL, 0)
+    keys = list(json.loads((tmp_path / "p.json").read_text())["pvalues"])
+    assert len([key for key in keys if "|" not in key]) == 8
+    assert len([key for key in keys if "|" in key]) == 8
 
 
 def test_save_without_a_path_says_so() -> None:

@@ -197,10 +197,10 @@ def test_a_header_that_tells_of_another_model(
     tensors, header = read_tensors(saved)
     edit(header)
     save_tensors(saved, tensors, header)
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(ModelError, match=message):
         load_model(saved)
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
 
 
 def test_no_bit_can_flip_unnoticed(saved: Path, tiny_model: TrainedModel) -> None:

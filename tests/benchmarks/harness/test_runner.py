@@ -2,6 +2,7 @@
 
 import dataclasses
 import errno
+import multiprocessing
 import os
 from pathlib import Path
 
@@ -84,7 +85,7 @@ def test_a_kill_while_writing_loses_nothing(
     with pytest.raises(KeyboardInterrupt):
         run_jobs(toy, jobs, Store(csv, toy))
     assert csv.read_bytes() == before
-    assert list(csv.parent.iterdir()) == [csv]
+    assert [path for path in csv.parent.iterdir() if path.suffix != ".lock"] == [csv]
 
 
 def test_a_full_disk_is_told_and_loses_nothing(
@@ -98,9 +99,30 @@ def test_a_full_disk_is_told_and_loses_nothing(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "replace", full)
-    with pytest.raises(InputError, match=r"toy\.csv cannot be written \(No space left"):
+    with pytest.raises(InputError, match=r"cannot write .*toy\.csv.*No space left"):
         run_jobs(toy, jobs, Store(csv, toy))
     assert csv.read_bytes() == before
+
+
+def test_two_processes_share_a_file(toy: Experiment, csv: Path) -> None:
+    """Each adds forty rows, one by one and at the same time."""
+    row = attempt(toy, toy.jobs((), False)[0], 1)
+    context = multiprocessing.get_context("fork")
+    start = context.Barrier(2)
+
+    def save_rows(first_seed: int) -> None:
+        store = Store(csv, toy)
+        start.wait()
+        for seed in range(first_seed, first_seed + 40):
+            store.save({**row, "seed": str(seed)})
+
+    processes = [context.Process(target=save_rows, args=(seed,)) for seed in (0, 40)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0, 0]
+    assert len(csv.read_text().splitlines()) == 1 + 80
 
 
 def test_two_runs_share_a_file(toy: Experiment, csv: Path) -> None:
