@@ -93,5 +93,5 @@ def _read_columns(x: str, y: str, given: Sequence[str], columns: Sequence[str]) 
         raise InputError(f"the column {x!r} cannot be tested against itself")
     for name in (x, y):
         if name in cond:
-            raise InputError(f"the column {name!r} is tested and conditioned on at once")
+            raise InputError(f"the column {name!r} is both tested and in the conditioning set")
     return cond

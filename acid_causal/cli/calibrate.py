@@ -14,15 +14,15 @@ from acid_causal.errors import require
 def calibrate(
     model: Annotated[str, typer.Argument(help="A model's name or its weights file.")],
     out: Annotated[Path, typer.Argument(help="The weights file to write.")],
-    seed: Annotated[int, typer.Option(help="Of the H0 questions.")] = 1,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 1,
     questions: Annotated[
-        int, typer.Option(min=1000, help="How many H0 questions.")
+        int, typer.Option(min=1000, help="How many independent datasets to fit to.")
     ] = defaults.NULL_QUESTIONS,
     device: Device = defaults.DEVICE,
     threads: Threads = 0,
     as_json: Json = False,
 ) -> None:
-    """Fit the null distributions of a model anew and write it to OUT.
+    """Fit the null distributions of a model again, and write the model to OUT.
 
     \b
     Example:

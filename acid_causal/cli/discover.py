@@ -53,7 +53,7 @@ def discover(
         str,
         typer.Option(
             metavar="pc|fci",
-            help="fci: common causes may be missing from the table.",
+            help="fci allows for common causes that the table lacks.",
             rich_help_panel=METHOD,
         ),
     ] = defaults.METHOD,
@@ -67,7 +67,7 @@ def discover(
             metavar="N",
             min=0,
             rich_help_panel=METHOD,
-            help="Largest conditioning set; makes dense graphs feasible.",
+            help="Largest conditioning set. A small one saves time in dense graphs.",
         ),
     ] = None,
     forbid: Annotated[
@@ -82,7 +82,7 @@ def discover(
     ] = None,
     knowledge: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="TOML or JSON, as above.", rich_help_panel=KNOWN),
+        typer.Option(metavar="FILE", help="A TOML or JSON file, as above.", rich_help_panel=KNOWN),
     ] = None,
     bootstrap: Annotated[
         int,
@@ -98,7 +98,7 @@ def discover(
         typer.Option(
             metavar="subsample|bootstrap",
             rich_help_panel=CONFIDENCE,
-            help="Without or with repetition; repeated rows count once.",
+            help="Draw rows without or with repetition (copies are used once).",
         ),
     ] = defaults.ROWS,
     fraction: Annotated[
@@ -107,23 +107,24 @@ def discover(
             metavar="SHARE",
             min=0,
             max=1,
-            help="Of the rows in a subsample.",
+            help="Share of the rows in a subsample.",
             rich_help_panel=CONFIDENCE,
         ),
     ] = defaults.FRACTION,
     seed: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Of the draws.", rich_help_panel=CONFIDENCE)
+        int,
+        typer.Option(metavar="N", min=0, help="Seed of the samples.", rich_help_panel=CONFIDENCE),
     ] = 0,
     n_jobs: Annotated[
         int,
         typer.Option(
-            metavar="N", help="Processes at once; -1: one a core.", rich_help_panel=CONFIDENCE
+            metavar="N", help="Number of processes; -1: one a core.", rich_help_panel=CONFIDENCE
         ),
     ] = 1,
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER", help="Of the results; default: NAME-graph.", rich_help_panel=RESULTS
+            metavar="FOLDER", help="For the results. Default: NAME-graph.", rich_help_panel=RESULTS
         ),
     ] = None,
     as_json: Json = False,

@@ -37,10 +37,10 @@ def finetune(
     decimal: Decimal = ".",
     model: Model = defaults.MODEL,
     steps: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Of training.", rich_help_panel=METHOD)
+        int, typer.Option(metavar="N", min=1, help="Training steps.", rich_help_panel=METHOD)
     ] = defaults.FINETUNING_STEPS,
     seed: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Of all draws.", rich_help_panel=METHOD)
+        int, typer.Option(metavar="N", min=0, help="Random seed.", rich_help_panel=METHOD)
     ] = 0,
     null_questions: Annotated[
         int,
@@ -48,7 +48,7 @@ def finetune(
             metavar="N",
             min=1000,
             rich_help_panel=METHOD,
-            help="H0 questions that the null is fitted to in the end.",
+            help="Independent datasets to fit the null distribution to.",
         ),
     ] = defaults.FINETUNING_NULL_QUESTIONS,
     out: Annotated[

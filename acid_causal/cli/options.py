@@ -26,22 +26,22 @@ Drop = Annotated[
 Missing = Annotated[
     str,
     typer.Option(
-        metavar="raise|drop", help="drop: leave out incomplete rows.", rich_help_panel=TABLE
+        metavar="raise|drop",
+        help="drop: each test leaves out its incomplete rows.",
+        rich_help_panel=TABLE,
     ),
 ]
 Separator = Annotated[
     str | None,
     typer.Option(
         metavar="TEXT",
-        help="Of the fields of a text file; default: by its ending.",
+        help="What separates fields in a text file. Default: by its ending.",
         rich_help_panel=TABLE,
     ),
 ]
 Decimal = Annotated[
     str,
-    typer.Option(
-        metavar="MARK", help="Of the numbers of a text file, as in 1.5.", rich_help_panel=TABLE
-    ),
+    typer.Option(metavar="MARK", help="Decimal mark in a text file.", rich_help_panel=TABLE),
 ]
 Alpha = Annotated[
     float,
@@ -57,8 +57,8 @@ Null = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Of p-values: conditional, sized, pooled, or permutation, drawn from the data; "
-        "default: the model's own.",
+        help="Null distribution: conditional, sized, pooled, or permutation (of the data; slow). "
+        "Default: the model's own.",
         rich_help_panel=METHOD,
     ),
 ]
@@ -67,7 +67,7 @@ Permutations = Annotated[
     typer.Option(
         metavar="N",
         min=19,
-        help="Draws a question of the permutation null, which is slow.",
+        help="With --null permutation: how many for each question.",
         rich_help_panel=METHOD,
     ),
 ]

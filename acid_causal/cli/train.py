@@ -14,7 +14,8 @@ from acid_causal.cli.output import INTERRUPTED, print_json
 def train(
     recipe: Annotated[Path, typer.Argument(help="The recipe, a TOML file.")],
     out: Annotated[
-        Path | None, typer.Option(help="Folder of the run; default: runs/NAME of the recipe.")
+        Path | None,
+        typer.Option(help="Folder of the run. Default: runs/NAME, by the recipe's name."),
     ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the last checkpoint.")
@@ -25,7 +26,7 @@ def train(
     device: Device = defaults.DEVICE,
     threads: Threads = 0,
     null_questions: Annotated[
-        int, typer.Option(min=1000, help="H0 questions that the null is fitted to at the end.")
+        int, typer.Option(min=1000, help="Independent datasets to fit the null distribution to.")
     ] = defaults.NULL_QUESTIONS,
     as_json: Json = False,
 ) -> None:

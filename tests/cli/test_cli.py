@@ -175,7 +175,7 @@ def test_a_constant_column(
         (["incme, net", "a"], "Did you mean 'income, net'?"),
         (["a", "b", "--given", "c,kid"], "unknown column 'kid'. Did you mean 'kind'?"),
         (["a", "a"], "'a' cannot be tested against itself"),
-        (["a", "b", "--given", "c,b"], "'b' is tested and conditioned on at once"),
+        (["a", "b", "--given", "c,b"], "'b' is both tested and in the conditioning set"),
         (["a", "kind"], "'kind' (str)"),
         (["a", "b", "--missing", "dorp"], "Did you mean 'drop'?"),
         (["a", "b", "--null", "poled"], "Did you mean 'pooled'?"),
