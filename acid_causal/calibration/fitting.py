@@ -19,6 +19,7 @@ from acid_causal.calibration.null import NullDistribution
 from acid_causal.calibration.reference import Reference, summarise
 from acid_causal.calibration.scoring import transform_batch
 from acid_causal.model import ACIDModel
+from acid_causal.settings import training_settings
 from acid_causal.synthetic import Batch, Stream, StreamConfig
 from acid_causal.synthetic.draws import rand, seeded
 
@@ -72,16 +73,19 @@ def fit_null(
         *also,
     ]
     whole = sum(share for _, share in mixture)
-    with tqdm(total=questions, disable=not progress, unit="question", desc="null") as bar:
+    with (
+        training_settings(network.device),
+        tqdm(total=questions, disable=not progress, unit="question", desc="null") as bar,
+    ):
         collected = [
             _collect(
                 network, source, f"null {k}", math.ceil(questions * share / whole), bar
             )
             for k, (source, share) in enumerate(mixture)
         ]  # fmt: skip
-    asked = _Questions.concatenate(collected)
-    null = NullDistribution.fit(collected[0].statistic, asked.statistic, asked.facts)
-    return replace(null, reference=asked.reference())
+        asked = _Questions.concatenate(collected)
+        null = NullDistribution.fit(collected[0].statistic, asked.statistic, asked.facts)
+        return replace(null, reference=asked.reference())
 
 
 def wider(stream: StreamConfig) -> list[tuple[StreamConfig, float]]:

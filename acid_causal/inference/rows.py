@@ -86,7 +86,7 @@ class Rows:
                 read = self._network.transform(values[None, :, None])[0, :, 0].float()
                 self._transformed[column] = read.to(self._network.device)
         if not columns:
-            return torch.empty(self.n, 0, device=self._network.device)
+            return torch.empty(self.n, 0, dtype=torch.float32, device=self._network.device)
         return torch.stack([self._transformed[column] for column in columns], dim=1)
 
     def ranks(self, columns: Columns) -> Int64[Ranks, "n d"]:

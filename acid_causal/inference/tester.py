@@ -30,6 +30,7 @@ from acid_causal.inference.result import (
     CITestResult as CITestResult,  # a public name of this module, too
 )
 from acid_causal.inference.rows import Rows
+from acid_causal.settings import answering_settings
 from acid_causal.tables.inputs import (
     MIN_SAMPLES,
     Columns,
@@ -40,7 +41,8 @@ from acid_causal.tables.inputs import (
     read_question,
     read_table,
 )
-from acid_causal.weights.checkpoint import TrainedModel, load_model
+from acid_causal.weights.checkpoint import TrainedModel
+from acid_causal.weights.shared import shared_model
 
 # Names of the options of `Tester`, for whoever passes them on.
 OPTIONS = frozenset(
@@ -97,7 +99,7 @@ class Tester:
         self._table = table
         self.columns = list(table.columns)
         self.n, self.d = table.values.shape
-        self.model = model if isinstance(model, TrainedModel) else load_model(model)
+        self.model = model if isinstance(model, TrainedModel) else shared_model(model)
         self.null = self.model.default_null if null is None else null
         self.permutations = int(permutations)
         self.device = resolve_device(device)
@@ -113,7 +115,8 @@ class Tester:
     def _begin(self) -> None:
         """Makes what can be made again, and no pickle carries."""
         self._lock = threading.RLock()
-        self._all_rows = Rows(self._table, (), self._network)
+        with answering_settings(self.device):
+            self._all_rows = Rows(self._table, (), self._network)
         self._null = make_null(
             self.null,
             self.model,
@@ -184,7 +187,7 @@ class Tester:
         self, tasks: Sequence[Task], progress: Callable[[int], object] | None
     ) -> list[CITestResult]:
         results: dict[int, CITestResult] = {}
-        with self._lock, torch.inference_mode():
+        with self._lock, answering_settings(self.device):
             for gaps, group in self._by_gaps(tasks).items():
                 rows = Rows(self._table, gaps, self._network) if gaps else self._all_rows
                 ready = []

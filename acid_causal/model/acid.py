@@ -216,7 +216,7 @@ class ACIDModel(nn.Module):
             explained_y = y.explained.amax(dim=1).view(-1, 1, c).expand(-1, r, -1)
             low = torch.minimum(explained_x, explained_y)
             high = torch.maximum(explained_x, explained_y)
-            size = torch.tensor([x.n / 100.0, (1 + x.d_z) / 4.0], device=low.device).log()
+            size = low.new_tensor([x.n / 100.0, (1 + x.d_z) / 4.0]).log()
             facts = [low[..., None], high[..., None], size.expand(*low.shape, 2)]
             statistics = torch.cat([statistics, *facts], dim=3)
         return self.classifier(statistics)[..., 0]
@@ -267,7 +267,9 @@ class ACIDModel(nn.Module):
         """Computes them for a few sets and targets at a time, and for some rows of a long table."""
         batch, _, columns, n = channels.shape
         width = self.head.heads * self.config.head_width
-        features = torch.empty(batch, width, columns, n, device=channels.device)
+        features = torch.empty(
+            batch, width, columns, n, dtype=torch.float32, device=channels.device
+        )
         kept = conditioning.contexts
         row_blocks = [slice(0, n)] if kept is not None else list(blocks.row_blocks(n))
         longest = row_blocks[0].stop

@@ -9,7 +9,6 @@ import copy
 import hashlib
 import json
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from acid_causal.calibration.scoring import transform_batch
 from acid_causal.device import resolve_device
 from acid_causal.errors import InputError, require, warn
 from acid_causal.model import ACIDModel
+from acid_causal.settings import training_settings
 from acid_causal.synthetic import Batch, Stream
 from acid_causal.synthetic.draws import seeded
 from acid_causal.tables.inputs import Array, Table, read_table
@@ -86,20 +86,21 @@ def finetune(
     table = read_table(data, missing=missing)
     values = _usable(table, seed)
 
-    network = copy.deepcopy(parent.network).to(where)
-    read = network.transform(torch.from_numpy(values).to(where)[None])[0].float()
     stream = recipe.stream
-    own = Stream(stream, seed, where)
-    of_table = TableStream(read, seed, where, entries=stream.entries, targets=stream.targets)
+    with training_settings(where):
+        network = copy.deepcopy(parent.network).to(where)
+        read = network.transform(torch.from_numpy(values).to(where)[None])[0].float()
+        own = Stream(stream, seed, where)
+        of_table = TableStream(read, seed, where, entries=stream.entries, targets=stream.targets)
 
-    def draw(step: int, generator: torch.Generator) -> Batch:
-        return of_table.draw(generator) if step % 2 == 0 else own.draw(generator)
+        def draw(step: int, generator: torch.Generator) -> Batch:
+            return of_table.draw(generator) if step % 2 == 0 else own.draw(generator)
 
-    train_on(network, draw, training, seed=seed, progress=progress)
-    null = fit_null(
-        network, stream, seed=seed, also=[(of_table, _SHARE_OF_NULL)], questions=null_questions,
-        device=where, progress=progress,
-    )  # fmt: skip
+        train_on(network, draw, training, seed=seed, progress=progress)
+        null = fit_null(
+            network, stream, seed=seed, also=[(of_table, _SHARE_OF_NULL)],
+            questions=null_questions, device=where, progress=progress,
+        )  # fmt: skip
     stage = {
         "parent": parent.name,
         "parent_sha256": parent.sha256,
@@ -134,14 +135,12 @@ def train_on(
         progress: show a bar.
     """
     device = network.device
-    loss_of, optimiser = PairLoss(network), make_optimiser(network, config)
-    network.train()
-    with ExitStack() as stack:
-        # Dropout draws from torch's global generator, which is left as it was found.
-        stack.enter_context(torch.random.fork_rng([device] if device.type == "cuda" else []))
-        bar = stack.enter_context(
-            tqdm(total=config.steps, disable=not progress, unit="step", desc="fine-tuning")
-        )
+    with (
+        training_settings(device),
+        tqdm(total=config.steps, disable=not progress, unit="step", desc="fine-tuning") as bar,
+    ):
+        loss_of, optimiser = PairLoss(network), make_optimiser(network, config)
+        network.train()
         for step in range(config.steps):
             torch.manual_seed(seed * 1_000_003 + step)
             batch = draw(step, seeded("fine-tuning", seed, step, device=device))

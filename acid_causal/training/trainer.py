@@ -26,6 +26,7 @@ from acid_causal.calibration.scoring import score_pairs, transform_batch
 from acid_causal.device import resolve_device
 from acid_causal.errors import ModelError, OptionError
 from acid_causal.model import ACIDModel
+from acid_causal.settings import training_settings
 from acid_causal.synthetic import Batch, Stream
 from acid_causal.training.metrics import MetricsLog, read_metrics
 from acid_causal.training.processes import join_process_group, rank_and_world
@@ -195,6 +196,11 @@ class Trainer:
                 "precision bfloat16 is many times slower than float32 on a CPU; "
                 'train on a GPU, or with precision = "float32"'
             )
+        with training_settings(self.device):
+            return self._train(progress)
+
+    def _train(self, progress: bool) -> ACIDModel:
+        config = self.recipe.training
         rank, world = rank_and_world()
         torch.manual_seed(self.recipe.seed)
         model = ACIDModel(self.recipe.model).to(self.device)

@@ -93,8 +93,9 @@ def load_model(name_or_path: str | Path = defaults.MODEL) -> TrainedModel:
         OptionError: no shipped model has this name, and no file is there.
         ModelError: the file is damaged, of another format or version, or its weights do not fit.
     """
-    path, sha256 = _find(name_or_path)
-    with open_tensors(path) as file:
+    path, sha256 = find_model(name_or_path)
+    # Tensors made in inference mode could never be trained.
+    with torch.inference_mode(False), open_tensors(path) as file:
         try:
             recipe = Recipe.from_dict(file.header["recipe"])
             null = NullDistribution.from_dict(file.header["null"])
@@ -121,8 +122,12 @@ def available_models() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.safetensors"))}
 
 
-def _find(name_or_path: str | Path) -> tuple[str | Path, str | None]:
-    """Returns the file of a model, and its sha256 if it is a shipped one."""
+def find_model(name_or_path: str | Path) -> tuple[str | Path, str | None]:
+    """Returns the file of a model, and its sha256 if it is a shipped one.
+
+    Raises:
+        OptionError: no shipped model has this name, and no file is there.
+    """
     shipped = available_models()
     if str(name_or_path) in shipped:
         path = shipped[str(name_or_path)]
