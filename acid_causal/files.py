@@ -6,13 +6,29 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock
 
-from acid_causal.errors import WriteError
+from acid_causal.errors import OptionError, WriteError
 
 # Whoever holds a lock reads and writes one file; after so long something is wrong with him.
 _PATIENCE_SECONDS = 60.0
+
+
+def user_path(path: Any) -> Path:
+    """Reads a path as users give it: text, bytes or path-like, with `~` for the home folder.
+
+    Raises:
+        OptionError: It is nothing of the kind.
+    """
+    try:
+        read = Path(os.fsdecode(path)).expanduser()
+        if "\0" in str(read):
+            raise ValueError("it holds a null character")
+    except (TypeError, ValueError, RuntimeError) as error:  # RuntimeError: nobody of this name
+        raise OptionError(f"a path was expected, not {path!r}: {error}") from error
+    return read
 
 
 def write_atomically(path: str | Path, content: str | bytes | Callable[[Path], object]) -> None:
@@ -26,7 +42,7 @@ def write_atomically(path: str | Path, content: str | bytes | Callable[[Path], o
     Raises:
         WriteError: The disk is full or the folder not writable; an old file at `path` stays whole.
     """
-    path = Path(path)
+    path = user_path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _write_and_move(path, content)
@@ -50,7 +66,7 @@ def locked(path: str | Path) -> Iterator[None]:
     Raises:
         WriteError: The lock cannot be made, or somebody has held it for a minute.
     """
-    path = Path(path)
+    path = user_path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(path.with_name(f".{path.name}.lock"), timeout=_PATIENCE_SECONDS)

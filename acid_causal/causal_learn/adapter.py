@@ -54,7 +54,7 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
     def __init__(
         self,
         data: Any,
-        cache_path: str | os.PathLike[str] | None = None,
+        cache_path: str | bytes | os.PathLike[str] | None = None,
         *,
         prefetch: bool = True,
         prefetch_alpha: float = defaults.ALPHA,
@@ -69,8 +69,8 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         super().__init__(np.asarray(data), cache_path=None)
         self.method = METHOD
         self.data_hash = self._tester.fingerprint
-        self.cache_path = None if cache_path is None else os.fspath(cache_path)
         self._file = None if cache_path is None else PValueFile.open(cache_path, self.data_hash)
+        self.cache_path = None if self._file is None else str(self._file.path)
         self.pvalue_cache = {} if self._file is None else self._file.pvalues
         self._prefetch = LevelPrefetch(self._tester.d, prefetch_alpha) if prefetch else None
         self.n_asked = self.n_computed = self.n_batches = 0

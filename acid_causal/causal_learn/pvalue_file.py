@@ -9,10 +9,11 @@ import json
 import os
 import time
 from pathlib import Path
+from typing import Any
 from weakref import WeakValueDictionary
 
 from acid_causal.errors import CacheError, WriteError, warn
-from acid_causal.files import locked, write_atomically
+from acid_causal.files import locked, user_path, write_atomically
 from acid_causal.tables.inputs import Question
 
 FORMAT = "acid-causal p-values 1"
@@ -31,18 +32,19 @@ class PValueFile:
     """
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], fingerprint: str) -> "PValueFile":
+    def open(cls, path: Any, fingerprint: str) -> "PValueFile":
         """Reads the file, or prepares a new one; the folder is made if need be.
 
         Args:
-            path: Any path; need not exist.
+            path: Text, bytes or path-like, with `~` for the home folder; need not exist.
             fingerprint: Hash of data, weights and options.
 
         Raises:
             CacheError: The file is damaged, or belongs to another fingerprint, or could not be
                 written later.
+            OptionError: The path is none.
         """
-        resolved = Path(path).resolve()
+        resolved = user_path(path).resolve()
         file = _open_files.get(resolved)
         if isinstance(file, cls) and file._pid == os.getpid():  # a fork has its parent's
             _check_owner(resolved, found=file._fingerprint, wanted=fingerprint)

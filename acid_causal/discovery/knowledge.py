@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import networkx as nx
 
 from acid_causal.errors import InputError, unknown
+from acid_causal.files import user_path
 
 if TYPE_CHECKING:
     from causallearn.utils.PCUtils.BackgroundKnowledge import BackgroundKnowledge
@@ -80,7 +81,7 @@ class Knowledge:
             InputError: the file cannot be read, or says something else.
             OptionError: a key is none of the three.
         """
-        path = Path(path)
+        path = user_path(path)
         try:
             text = path.read_text(encoding="utf-8-sig")
             is_json = path.suffix.lower() == ".json"

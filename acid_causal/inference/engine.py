@@ -16,7 +16,7 @@ from acid_causal.inference.batching import Task
 from acid_causal.inference.encoding_cache import EncodedQuestions, Encodings, Pair, Place
 from acid_causal.inference.nulls.interface import Null
 from acid_causal.inference.pair_grids import grids
-from acid_causal.inference.result import CITestResult
+from acid_causal.inference.result import CITestResult, nothing_could_depend
 from acid_causal.inference.rows import Rows
 from acid_causal.model import ACIDModel
 from acid_causal.tables.inputs import Columns
@@ -74,7 +74,7 @@ class Engine:
             if x and y:
                 reduced.append(replace(task, x=x, y=y))
             else:
-                results[task.number] = CITestResult.independent(rows.n)
+                results[task.number] = nothing_could_depend(rows.n)
         if clear:
             results.update(self._compare(clear, places, rows))
         if reduced:

@@ -1,7 +1,11 @@
 """What a test answers."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+
+from acid_causal import defaults
+from acid_causal.errors import require
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,24 @@ class CITestResult:
     unlike_training: tuple[str, ...] = ()
     distance: float | None = None
 
-    @classmethod
-    def independent(cls, n: int) -> "CITestResult":
-        """The answer where nothing could depend."""
-        return cls(-math.inf, 1.0, 0.0, 0.0, n)
+    def __iter__(self) -> Iterator[float]:
+        """Yields the statistic and the p-value: `statistic, pvalue = result`, as of scipy's."""
+        yield self.statistic
+        yield self.pvalue
+
+    def reject(self, alpha: float = defaults.ALPHA) -> bool:
+        """Says whether independence is rejected: whether the p-value is at most alpha.
+
+        Args:
+            alpha: level of the test, in (0, 1).
+
+        Raises:
+            OptionError: another level.
+        """
+        require(0 < alpha < 1, "alpha", alpha, "between 0 and 1")
+        return self.pvalue <= alpha
+
+
+def nothing_could_depend(n: int) -> CITestResult:
+    """The answer of n rows where a variable is constant, or known from the conditioning set."""
+    return CITestResult(-math.inf, 1.0, 0.0, 0.0, n)

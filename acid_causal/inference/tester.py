@@ -29,6 +29,7 @@ from acid_causal.inference.nulls.permutation import check_draws
 from acid_causal.inference.result import (
     CITestResult as CITestResult,  # a public name of this module, too
 )
+from acid_causal.inference.result import nothing_could_depend
 from acid_causal.inference.rows import Rows
 from acid_causal.settings import answering_settings
 from acid_causal.tables.inputs import (
@@ -194,7 +195,7 @@ class Tester:
                 for task in group:
                     reduced = self._without_constants(task, rows)
                     if reduced is None:
-                        results[task.number] = CITestResult.independent(rows.n)
+                        results[task.number] = nothing_could_depend(rows.n)
                     else:
                         ready.append(reduced)
                 if progress and len(ready) < len(group):

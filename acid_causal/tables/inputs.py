@@ -3,6 +3,8 @@
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -39,8 +41,8 @@ def read_table(data: Any, *, missing: str = defaults.MISSING, name: str = "data"
     """Reads an array or a pandas DataFrame of shape (n, d).
 
     Args:
-        data: real numbers, booleans or integers, one column a variable. Masked values and pandas'
-            NA count as missing.
+        data: real numbers of any type, booleans among them, one column a variable; objects too, if
+            each of them is one. Masked values, None and pandas' NA count as missing.
         missing: "raise" refuses NaN; "drop" lets each test leave out its incomplete rows.
         name: what messages call the table.
 
@@ -214,6 +216,8 @@ def _numbers(data: Any, name: str) -> tuple[tuple[str, ...], Float[Array, "n d"]
             refused.append(f"{columns[k]!r} ({part.dtype})")
         else:
             values[:, k] = number
+    values += 0.0  # -0.0 becomes 0.0
+    values[np.isnan(values)] = np.nan  # of all bit patterns one: equal tables hash equal
     if refused:
         raise InputTypeError(
             f"{name} has columns that are not real numbers: {_listed(refused)}. "
@@ -247,7 +251,8 @@ def _as_array(data: Any, name: str) -> Any:
 
 def _as_float(column: Any) -> Float[Array, " n"] | None:
     """Converts one column, missing values to NaN, or returns None if that would be a guess."""
-    # Categories of integers are of kind "O": their numbers are codes, and no amounts.
+    if column.dtype.kind == "O":
+        return _objects_as_float(column)
     if column.dtype.kind not in "biuf":
         return None
     if _is_pandas(column):
@@ -255,6 +260,31 @@ def _as_float(column: Any) -> Float[Array, " n"] | None:
     with np.errstate(over="ignore"):
         number = column.astype(np.float64)
     return number.filled(np.nan) if isinstance(number, np.ma.MaskedArray) else number
+
+
+def _objects_as_float(column: Any) -> Float[Array, " n"] | None:
+    """Converts a column of objects each of which is a real number, or nothing."""
+    # Categories of integers are objects, too: their numbers are codes, and no amounts.
+    if hasattr(column, "cat"):
+        return None
+    objects = np.asarray(column)
+    if isinstance(column, np.ma.MaskedArray):
+        objects = objects.copy()
+        objects[np.ma.getmaskarray(column)] = None
+    kinds = set(map(type, objects))
+    nothing = {kind for kind in kinds if kind is type(None) or kind.__name__ == "NAType"}
+    if not all(issubclass(kind, Real | Decimal | np.bool_) for kind in kinds - nothing):
+        return None
+    return np.array([np.nan if type(one) in nothing else _nearest_float(one) for one in objects])
+
+
+def _nearest_float(number: Any) -> float:
+    try:
+        return float(number)
+    except OverflowError:  # a whole number or a fraction beyond 1e308, which is told as infinite
+        return np.inf
+    except ValueError:  # Decimal's signalling NaN
+        return np.nan
 
 
 def _refuse(

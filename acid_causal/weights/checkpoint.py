@@ -133,12 +133,12 @@ def find_model(name_or_path: str | Path) -> tuple[str | Path, str | None]:
         path = shipped[str(name_or_path)]
         return path, _shipped_sha256(path)
     try:
-        path = Path(name_or_path)
+        path = Path(name_or_path).expanduser()
         if not path.suffix and len(path.parts) == 1 and not path.exists():
             raise unknown("model", str(name_or_path), shipped)
-    except (OSError, TypeError):
-        pass  # told of when it is opened
-    return name_or_path, None
+    except (OSError, TypeError, RuntimeError):
+        return name_or_path, None  # told of when it is opened
+    return path, None
 
 
 def _shipped_sha256(path: Path) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from acid_causal.errors import OptionError, require, unknown
+from acid_causal.files import user_path
 from acid_causal.model import ModelConfig
 from acid_causal.synthetic import StreamConfig
 
@@ -87,7 +88,7 @@ class Recipe:
         Raises:
             OptionError: an unknown key, a wrong type or value, or no valid TOML.
         """
-        path = Path(path)
+        path = user_path(path)
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:

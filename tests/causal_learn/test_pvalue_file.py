@@ -18,7 +18,8 @@ from oracle import FisherZThroughACID, linear_data, random_dag
 
 from acid_causal.causal_learn import pvalue_file
 from acid_causal.causal_learn.pvalue_file import PValueFile
-from acid_causal.errors import AcidWarning, CacheError
+from acid_causal.errors import AcidWarning, CacheError, OptionError
+from acid_causal.inference.tester import Tester
 from acid_causal.tables.inputs import Question
 
 QUIET = {"show_progress": False}
@@ -48,6 +49,34 @@ def test_cache_is_reused_at_another_alpha_while_the_first_graph_lives(tmp_path: 
     np.testing.assert_array_equal(second.G.graph, fresh.G.graph)
     third = pc(table(), 0.01, "acid-fisherz", cache_path=path, **QUIET)
     assert third.test.n_computed == 0
+
+
+@pytest.mark.parametrize("form", [os.fsencode, str, Path, lambda path: f"~/{path.name}"])
+def test_paths_as_users_write_them(
+    form: Callable[[Path], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    test = FisherZThroughACID(table(), cache_path=form(tmp_path / "p.json"))
+    test(0, 1)
+    test.save()
+    assert visible(tmp_path) == [tmp_path / "p.json"]
+    assert test.cache_path == str(tmp_path / "p.json")
+
+
+@pytest.mark.usefixtures("wrong_types")
+@pytest.mark.parametrize("path", [3, "a\0b", "~nobody-of-this-name/p.json", 1.5])
+def test_what_is_no_path(path: Any) -> None:
+    with pytest.raises(OptionError, match="a path was expected, not"):
+        FisherZThroughACID(table(), cache_path=path)
+
+
+def test_a_cache_serves_equal_tables_whatever_their_bits() -> None:
+    one = np.round(table(), 1)
+    one[0, 0], other = 0.0, one.copy()
+    other[0, 0] = -0.0
+    prints = [Tester(data).fingerprint for data in (one, other)]
+    assert prints[0] == prints[1]
 
 
 def test_cache_is_written_when_the_test_dies_and_read_by_the_next(tmp_path: Path) -> None:

@@ -1,7 +1,13 @@
 """Tables and questions as users bring them."""
 
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import torch
 
@@ -126,6 +132,81 @@ def test_missing_booleans_of_pandas(table: np.ndarray) -> None:
     read = read_table(frame, missing="drop")
     assert np.isnan(read.values[5, 2])
     assert np.isnan(read.values).sum() == 1
+
+
+DECIMAL = pd.ArrowDtype(pa.decimal128(12, 2))
+OBJECTS: dict[str, Callable[[np.ndarray], Any]] = {
+    "floats and booleans of a frame": lambda x: pd.DataFrame(
+        {"a": x[:, 0], "b": x[:, 1] > 0}
+    ).to_numpy(),
+    "objects of a frame": lambda x: pd.DataFrame(x, dtype=object),
+    "numpy's scalars": lambda x: [[np.float32(a), np.int8(b)] for a, b in np.round(x[:, :2])],
+    "decimals": lambda x: [[Decimal(str(v)) for v in row] for row in x],
+    "fractions": lambda x: [[Fraction(round(8 * v), 8) for v in row] for row in x],
+    "whole numbers beyond 64 bits": lambda x: [[round(v * 1e6) * 2**60 for v in row] for row in x],
+    "pyarrow's decimals": lambda x: pd.DataFrame(
+        {"a": pd.array([Decimal(round(v)) for v in x[:, 0]], dtype=DECIMAL)}
+    ),
+    "masked objects": lambda x: np.ma.array(x.astype(object)),
+}
+
+
+@pytest.mark.parametrize("form", OBJECTS)
+def test_objects_that_are_numbers(table: np.ndarray, form: str) -> None:
+    data = OBJECTS[form](table)
+    expected = np.asarray(data.to_numpy() if isinstance(data, pd.DataFrame) else data)
+    np.testing.assert_array_equal(read_table(data).values, expected.astype(float))
+
+
+@pytest.mark.parametrize("nothing", [None, np.nan, pd.NA, Decimal("NaN"), Decimal("sNaN")])
+def test_objects_that_are_missing(table: np.ndarray, nothing: object) -> None:
+    data = table.astype(object)
+    data[3, 2] = nothing
+    for form in (data, pd.DataFrame(data)):
+        with pytest.raises(InputError, match=r"missing values \(NaN\) in '.*': 1"):
+            read_table(form)
+        assert np.argwhere(np.isnan(read_table(form, missing="drop").values)).tolist() == [[3, 2]]
+    masked: np.ma.MaskedArray = np.ma.array(
+        data, mask=np.arange(data.size).reshape(data.shape) == 5
+    )
+    assert np.isnan(read_table(masked, missing="drop").values).sum() == 2
+
+
+@pytest.mark.parametrize("odd", ["1.5", 1j, pd.NaT, pd.Timestamp("2020-01-01"), [1], b"1"])
+def test_one_object_that_is_no_number(table: np.ndarray, odd: object) -> None:
+    data = table.astype(object)
+    data[7, 1] = odd
+    with pytest.raises(InputTypeError, match="'X2' \\(object\\)"):
+        read_table(data)
+
+
+def test_objects_too_large_for_a_float_are_infinite(table: np.ndarray) -> None:
+    data = table.astype(object)
+    data[0, 0] = 10**400
+    with pytest.raises(InputError, match="infinite values in 'X1': 1"):
+        read_table(data)
+
+
+@pytest.mark.parametrize("dtype", [np.uint64, np.longdouble, np.float16, np.int8])
+def test_every_type_of_number(dtype: type) -> None:
+    top: Any = np.iinfo(dtype).max if np.issubdtype(dtype, np.integer) else 6e4
+    data: Any = np.array([[top, 1], [0, 2], [top // 2, 3], [1, 4]], dtype=dtype)
+    for form in (data, data.tolist(), pd.DataFrame(data) if dtype != np.float16 else data):
+        np.testing.assert_array_equal(read_table(form).values, data.astype(float))
+    if dtype is np.uint64:
+        frame = pd.DataFrame(data).astype("UInt64")
+        np.testing.assert_array_equal(read_table(frame).values, data.astype(float))
+
+
+def test_equal_tables_are_equal_to_the_bit(table: np.ndarray) -> None:
+    one, other = np.round(table), np.round(table)
+    one[0, 0], other[0, 0] = 0.0, -0.0
+    one[1, 1] = np.nan
+    other[1, 1] = np.array([0xFFF8000000000123], dtype=np.uint64).view(np.float64)[0]
+    other[np.signbit(other) & (other == 0)] = -0.0
+    read = [read_table(data, missing="drop").values for data in (one, other, pd.DataFrame(other))]
+    assert read[0].tobytes() == read[1].tobytes() == read[2].tobytes()
+    assert np.signbit(other[0, 0])  # the caller's is as it was
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3])
