@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from acid_causal.inference.tester import CITestResult as CITestResult
     from acid_causal.inference.tester import Tester as Tester
     from acid_causal.inference.tester import ci_test as ci_test
+    from acid_causal.tables.frames import read_frame as read_frame
     from acid_causal.training.finetuning import finetune as finetune
     from acid_causal.weights.checkpoint import load_model as load_model
 
@@ -30,6 +31,7 @@ _MODULE_OF = {
     "finetune": "training.finetuning",
     "load_model": "weights.checkpoint",
     "load_sachs": "data.sachs",
+    "read_frame": "tables.frames",
 }
 
 __all__ = [
@@ -43,6 +45,7 @@ __all__ = [
     "finetune",
     "load_model",
     "load_sachs",
+    "read_frame",
 ]
 
 

@@ -5,9 +5,12 @@ message says what was received, what was expected and what to do.
 """
 
 import difflib
+import secrets
 import sys
 import warnings
 from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
 
 # So many names are listed where none is close; a table may have thousands of columns.
 _MOST_NAMES = 20
@@ -100,16 +103,34 @@ def warn(message: str, category: type[Warning] = AcidWarning) -> None:
 
 
 class Notices:
-    """Warns of each kind of trouble once."""
+    """Warns of each kind of trouble once, all copies that one process is sent together."""
 
     def __init__(self) -> None:
+        self._name = secrets.token_hex(8)
         self._given: set[str] = set()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _sent_notices, (self._name, frozenset(self._given))
 
     def warn(self, kind: str, message: str) -> None:
         """Warns, unless it was done for this kind before."""
         if kind not in self._given:
             self._given.add(kind)
             warn(message)
+
+
+def _sent_notices(name: str, given: frozenset[str]) -> Notices:
+    notices = _notices_of(name)
+    notices._given |= given
+    return notices
+
+
+@lru_cache(256)
+def _notices_of(name: str) -> Notices:
+    """Makes the notices of a name: a worker is sent a test again with each of its tasks."""
+    notices = Notices()
+    notices._name = name
+    return notices
 
 
 def _is_ours(module: str) -> bool:

@@ -4,8 +4,11 @@
 from pgmpy.estimators import PC          # or pgmpy.causal_discovery
 from acid_causal.pgmpy import ACID
 
-PC(data).estimate(ci_test=ACID(data), significance_level=0.05)
+PC(data).estimate(ci_test=ACID(data), significance_level=0.05, variant="stable", n_jobs=1)
 ```
+
+pgmpy's default, `variant="parallel"` on all cores, starts processes that load torch: it pays for
+large graphs only.
 """
 
 from collections.abc import Iterable
@@ -16,6 +19,7 @@ import numpy as np
 from acid_causal import defaults
 from acid_causal.errors import InputError, unknown
 from acid_causal.inference.tester import Tester
+from acid_causal.tables.inputs import Table, read_table
 
 
 class ACID:
@@ -25,16 +29,24 @@ class ACID:
         data: DataFrame or array of numbers, (n, d); an array's columns are called 0 to d - 1.
         **options: of `acid_causal.Tester`: model, device, null, missing, ...
 
+    Attributes:
+        tester: answers about the table that was given last.
+        statistic_, p_value_, effect_size_: of the question asked last, as pgmpy's own tests have
+            them. The effect size is the probability of dependence, which grows with n.
+
     Raises:
         InputError, InputTypeError, OptionError, ModelError: see `acid_causal.Tester`.
     """
 
+    statistic_: float
+    p_value_: float
+    effect_size_: float
+
     def __init__(self, data: Any, **options: Any) -> None:
-        self.tester = Tester(data, **options)
-        self._shape = _names_and_rows(data)
-        self._at = {name: k for k, name in enumerate(self._shape[0])}
-        if len(self._at) < self.tester.d:
-            raise InputError("pgmpy asks by the names of columns, and two of data's are the same")
+        self._missing = options.get("missing", defaults.MISSING)
+        self._options = options
+        self._names, self._table = _names(data), read_table(data, missing=self._missing)
+        self.tester = Tester(self._table, **options)
 
     def __call__(
         self,
@@ -42,7 +54,7 @@ class ACID:
         Y: Any,
         Z: Iterable[Any] = (),
         data: Any = None,
-        significance_level: float = defaults.ALPHA,
+        significance_level: float = 0.05,
         boolean: bool = True,
         **_: Any,
     ) -> bool | tuple[float, float]:
@@ -52,7 +64,8 @@ class ACID:
             X: name of a column.
             Y: name of another one.
             Z: names of the conditioning set.
-            data: pgmpy passes it with each question; it must be the table of this test.
+            data: pgmpy passes its table with each question. Where it is no longer the one that this
+                test has, the question is about the new one, with the same options.
             significance_level: of the test.
             boolean: return a decision; else the statistic and the p-value.
 
@@ -61,23 +74,55 @@ class ACID:
 
         Raises:
             OptionError: the table has no such column.
-            InputError: names that make no question, or a table of other columns or rows.
+            InputError, InputTypeError: names that make no question, or a table that cannot be used.
         """
-        if data is not None and (asked := _names_and_rows(data)) != self._shape:
-            raise InputError(
-                f"pgmpy asks about a table of {asked[1]} rows and the columns {asked[0]}, and "
-                "this test was made of another one: make it of the table that pgmpy searches"
-            )
+        if data is not None:
+            self._turn_to(data)
         result = self.tester.test(self._column(X), self._column(Y), map(self._column, Z))
+        self.statistic_, self.p_value_ = result
+        self.effect_size_ = result.probability
         if boolean:
             return result.pvalue >= significance_level
         return result.statistic, result.pvalue
 
+    def __repr__(self) -> str:
+        return f"ACID({self.tester!r})"
+
+    def _turn_to(self, data: Any) -> None:
+        """Makes another tester if the table is another one, or the same with other values."""
+        # Whether it is the same object tells nothing: its owner may have changed it in place.
+        names, table = _names(data), read_table(data, missing=self._missing)
+        if names != self._names or not _equal(table, self._table):
+            self.tester = Tester(table, **self._options)
+            self._names, self._table = names, table
+
     def _column(self, name: Any) -> int:
-        if name not in self._at:
-            raise unknown("column", name, self._at)
-        return self._at[name]
+        try:
+            return self._names[name]
+        except (KeyError, TypeError) as error:
+            raise unknown("column", name, self._names) from error
 
 
-def _names_and_rows(data: Any) -> tuple[list[Any], int]:
-    return list(getattr(data, "columns", range(np.shape(data)[1]))), len(data)
+def _names(data: Any) -> dict[Any, int]:
+    """Returns the columns by their names.
+
+    Raises:
+        InputError: two have one name, or pgmpy could not put the names in order.
+    """
+    shape = np.shape(data)
+    names = list(getattr(data, "columns", range(shape[1] if len(shape) == 2 else 0)))
+    at = {name: k for k, name in enumerate(names)}
+    if len(at) < len(names):
+        raise InputError("pgmpy asks by the names of columns, and two of data's are the same")
+    try:
+        sorted(names)
+    except TypeError as error:
+        raise InputError(
+            f"pgmpy sorts the names of columns, and some of data's cannot be compared ({error}): "
+            "make them of one type, as data.rename(columns=str) does, here and for pgmpy"
+        ) from error
+    return at
+
+
+def _equal(one: Table, other: Table) -> bool:
+    return np.array_equal(one.values, other.values, equal_nan=True)

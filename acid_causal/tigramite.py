@@ -11,6 +11,8 @@ The rows of a series are alike, where ACID was trained on independent rows: it w
 rows" unless the lags in the conditioning set take the likeness away.
 """
 
+import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,9 +20,11 @@ from numpy.typing import NDArray
 from tigramite.independence_tests.independence_tests_base import CondIndTest
 
 from acid_causal import defaults
-from acid_causal.errors import require
-from acid_causal.inference.tester import ci_test
-from acid_causal.weights.checkpoint import TrainedModel, load_model
+from acid_causal.errors import InputError, Notices, require
+from acid_causal.inference.tester import Tester
+from acid_causal.tables.inputs import read_table
+from acid_causal.weights.checkpoint import TrainedModel
+from acid_causal.weights.shared import shared_model
 
 
 class ACID(CondIndTest):  # type: ignore[misc]
@@ -50,11 +54,13 @@ class ACID(CondIndTest):  # type: ignore[misc]
         self.two_sided = self.residual_based = False
         significance = options.setdefault("significance", "analytic")
         require(significance == "analytic", "significance", significance, '"analytic"')
-        loaded = load_model(model) if isinstance(model, str) else model
+        loaded = shared_model(model) if isinstance(model, str) else model
         self._options: dict[str, Any] = {
             "model": loaded, "device": device, "null": null, "permutations": permutations,
         }  # fmt: skip
-        self._pvalue = 1.0
+        self._notices = Notices()  # one for all questions: each kind is warned of once a run
+        self._asked: tuple[tuple[int, int], ...] = ()  # variables and lags
+        self._answer = (math.nan, 1.0)
         super().__init__(**options)
 
     @property
@@ -72,11 +78,46 @@ class ACID(CondIndTest):  # type: ignore[misc]
             xyz: which of them belong to X (0), to Y (1) and to Z (2), (dim,).
             data_type: not used: ranks serve all ordered data.
         """
-        x, y, z = (np.ascontiguousarray(array[xyz == part].T, dtype=float) for part in range(3))
-        result = ci_test(x, y, z if z.shape[1] else None, **self._options)
-        self._pvalue = result.pvalue
+        parts = [np.flatnonzero(xyz == part) for part in range(3)]
+        order = np.concatenate(parts)
+        table = read_table(array[order].T, name="the array")
+        if self._asked:  # not where somebody asks about arrays
+            table = replace(table, columns=self._node_names())
+        ends = np.cumsum([len(part) for part in parts]).tolist()
+        x, y, z = (tuple(range(a, b)) for a, b in zip([0, *ends[:2]], ends, strict=True))
+        tester = Tester(table, notices=self._notices, **self._options)
+        result = tester.test_sets(x, y, z)
+        self._answer = (result.statistic, result.pvalue)
         return result.statistic
 
+    def _get_dependence_measure_recycle(self, X: Any, Y: Any, Z: Any, *args: Any, **kw: Any) -> Any:
+        """Learns which variables and lags are asked about, for warnings that name them."""
+        self._asked = (*X, *Y, *Z)
+        try:
+            return super()._get_dependence_measure_recycle(X, Y, Z, *args, **kw)
+        finally:
+            self._asked = ()
+
+    def _node_names(self) -> tuple[str, ...]:
+        """Writes the question's variables and lags, as `temperature(t-2)`."""
+        frame = self.dataframe
+        # A variable of several components has one name.
+        variable = {part[0]: v for v, parts in frame.vector_vars.items() for part in parts}
+        return tuple(
+            f"{frame.var_names[variable[k]]}(t{f'{lag:+}' if lag else ''})"
+            for k, lag in self._asked
+        )
+
     def get_analytic_significance(self, value: float, T: int, dim: int, xyz: NDArray[Any]) -> float:
-        """Returns the p-value of the statistic that was computed last, as tigramite asks for it."""
-        return self._pvalue
+        """Returns the p-value of the statistic that was computed last, as tigramite asks for it.
+
+        Raises:
+            InputError: it is another statistic, whose data are not known here.
+        """
+        statistic, pvalue = self._answer
+        if value != statistic:
+            raise InputError(
+                f"the p-value of the statistic {value} was asked for, and {statistic} is the last "
+                "that was computed: ask for both at once, with run_test or run_test_raw"
+            )
+        return pvalue

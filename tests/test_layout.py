@@ -19,7 +19,6 @@ TESTED_IN = {
     "inference/encoding_cache.py": "inference/test_tester.py",
     "inference/engine.py": "inference/test_tester.py",
     "inference/nulls/interface.py": "inference/nulls/test_kinds.py",
-    "inference/result.py": "inference/test_tester.py",
     "inference/rows.py": "inference/test_applicability.py",
     "model/attention.py": "model/test_heads.py",
     "model/blocks.py": "model/test_smoothers.py",

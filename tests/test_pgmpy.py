@@ -46,9 +46,47 @@ def test_pgmpy_gets_the_testers_answers(frame: pd.DataFrame, tiny_model: Trained
     assert not test("a", "d", {"b", "c"}, significance_level=expected.pvalue + 1e-6)
     with pytest.raises(OptionError, match="unknown column 'aa'"):
         test("aa", "d")
-    assert test("a", "d", boolean=False, data=frame.copy()) == test("a", "d", boolean=False)
-    for other in (frame[:-1], frame[["b", "a", "c", "d"]]):
-        with pytest.raises(InputError, match="this test was made of another one"):
-            test("a", "d", data=other)
+    with pytest.raises(OptionError, match=r"unknown column \['a'\]"):
+        test(["a"], "d")
     with pytest.raises(InputError, match="two of data's are the same"):
         ACID(frame.set_axis(["a", "b", "b", "d"], axis=1), model=tiny_model)
+    with pytest.raises(InputError, match=r"some of data's cannot be compared.*rename"):
+        ACID(frame.set_axis(["a", 1, "b", "d"], axis=1), model=tiny_model)
+    assert "400 rows, 4 columns, model='tiny'" in repr(test)
+
+
+def test_each_table_gets_its_own_answer(frame: pd.DataFrame, tiny_model: TrainedModel) -> None:
+    """A bootstrap hands on one resample after another, and some people change theirs in place."""
+    from acid_causal.pgmpy import ACID
+
+    def expected(data: pd.DataFrame) -> tuple[float, float]:
+        columns = [list(data.columns).index(name) for name in "adb"]
+        result = Tester(data, model=tiny_model).test(columns[0], columns[1], columns[2:])
+        return result.statistic, result.pvalue
+
+    test = ACID(frame, model=tiny_model)
+    rng = np.random.default_rng(1)
+    resamples = [frame.iloc[rng.choice(400, 300, replace=False)] for _ in range(2)]
+    others = [frame, frame[:-1], frame[["b", "a", "d"]], *resamples, frame.rename(columns=str)]
+    for data in [*others, *others[::-1]]:
+        assert test("a", "d", ["b"], data=data, boolean=False) == expected(data)
+    changed = frame.copy()
+    before = test("a", "d", ["b"], data=changed, boolean=False)
+    tester = test.tester
+    assert test("a", "b", data=changed.copy()) in (True, False)
+    assert test.tester is tester  # equal tables share what is kept of them
+    changed["a"] = rng.normal(size=400)
+    after = test("a", "d", ["b"], data=changed, boolean=False)
+    assert after == expected(changed) != before
+    assert (test.statistic_, test.p_value_) == after
+
+
+@pytest.mark.parametrize("rule", [None, "pvalue", "effect_size"])
+def test_pgmpys_rules_of_orientation(frame: pd.DataFrame, rule: str | None) -> None:
+    from pgmpy.causal_discovery import PC
+
+    from acid_causal.pgmpy import ACID
+
+    search = PC(ci_test=ACID(frame), orient_rule=rule, n_jobs=1, show_progress=False)
+    edges = search.fit(frame).causal_graph_.edges()
+    assert {tuple(edge)[:2] for edge in edges} == {("a", "c"), ("b", "c"), ("c", "d")}

@@ -1,9 +1,12 @@
 """ACID inside tigramite, the real package."""
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 
-from acid_causal.errors import OptionError
+from acid_causal.errors import AcidWarning, InputError, OptionError
 from acid_causal.inference.tester import ci_test
 from acid_causal.weights.checkpoint import TrainedModel
 
@@ -33,5 +36,39 @@ def test_tigramite_gets_our_answers(tiny_model: TrainedModel) -> None:
     assert (test.measure, test.significance) == ("acid", "analytic")
     expected = ci_test(x, y, z, model=tiny_model)
     assert test.run_test_raw(x, y, z) == (expected.statistic, expected.pvalue)
+    with pytest.raises(InputError, match=r"the p-value of the statistic 1\.5 was asked for"):
+        test.get_analytic_significance(1.5, 50, 3, np.arange(3))
     with pytest.raises(OptionError, match="significance must be \"analytic\", not 'shuffle_test'"):
         ACID(model=tiny_model, significance="shuffle_test")
+
+
+def test_tigramite_is_warned_once_and_by_the_names_of_its_nodes(tiny_model: TrainedModel) -> None:
+    from tigramite.data_processing import DataFrame
+    from tigramite.pcmci import PCMCI
+
+    from acid_causal.tigramite import ACID
+
+    walks = np.cumsum(np.random.default_rng(3).normal(size=(150, 3)), axis=0)
+    for names, shown in ((["temp", "wind", "sun"], r"temp\(t-1\), temp\(t\)"), (None, "0.t-1., ")):
+        search = PCMCI(DataFrame(walks, var_names=names), ACID(model=tiny_model))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            search.run_pcmci(tau_max=2, pc_alpha=0.05)
+        told = [str(w.message) for w in caught if issubclass(w.category, AcidWarning)]
+        serial = [message for message in told if "neighbouring rows" in message]
+        assert len(serial) == 1
+        assert re.search(shown, serial[0])
+        assert len(set(told)) == len(told)
+
+
+def test_variables_of_several_components(tiny_model: TrainedModel) -> None:
+    from tigramite.data_processing import DataFrame
+
+    from acid_causal.tigramite import ACID
+
+    x = np.random.default_rng(4).normal(size=(100, 4))
+    test = ACID(model=tiny_model)
+    test.set_dataframe(DataFrame(x, vector_vars={0: [(0, 0), (1, 0)], 1: [(2, 0)], 2: [(3, 0)]}))
+    got = test.run_test([(0, 0)], [(1, 0)], [(2, 0)])
+    expected = ci_test(x[:, :2], x[:, 2], x[:, 3], model=tiny_model)
+    assert got == pytest.approx(tuple(expected))

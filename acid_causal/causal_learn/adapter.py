@@ -146,6 +146,9 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         if self._file is not None:
             self._file.save_if_due()
 
+    def __repr__(self) -> str:
+        return f"ACID({self._tester!r}, {len(self.pvalue_cache)} p-values kept)"
+
     # ---- copies ----------------------------------------------------------------------------------
 
     def __deepcopy__(self, memo: dict[int, object]) -> "ACID":

@@ -27,7 +27,7 @@ SHA256 = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sachs:
     """The observational Sachs table and what is held to be true about it.
 
@@ -43,6 +43,11 @@ class Sachs:
     columns: tuple[str, ...]
     consensus_17: Edges
     consensus_20: Edges
+
+    def __repr__(self) -> str:
+        n, d = self.data.shape
+        networks = f"{len(self.consensus_17)} and {len(self.consensus_20)} edges"
+        return f"Sachs({n} rows, {d} columns: {', '.join(self.columns)}; networks of {networks})"
 
     def graph(self, edges: Literal[17, 20] = 17) -> "nx.DiGraph":
         """Returns a consensus network as a directed acyclic graph.

@@ -16,6 +16,7 @@ from acid_causal.discovery.graph_search import GraphSearch, load_options, search
 from acid_causal.discovery.knowledge import Knowledge
 from acid_causal.discovery.mixed_graph import Endpoints, links
 from acid_causal.discovery.provenance import describe_run
+from acid_causal.discovery.summary import html_summary, text_summary
 from acid_causal.errors import require, unknown, warn
 from acid_causal.inference.tester import OPTIONS
 from acid_causal.tables.inputs import Question, Table, read_table
@@ -80,7 +81,7 @@ class Separation:
     confidence: float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Discovery:
     """A discovered graph and where it comes from.
 
@@ -110,6 +111,12 @@ class Discovery:
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.edges)) or "no edges"
+
+    def __repr__(self) -> str:
+        return text_summary(self)
+
+    def _repr_html_(self) -> str:
+        return html_summary(self)
 
 
 def discover(

@@ -21,7 +21,7 @@ import torch
 
 from acid_causal import defaults
 from acid_causal.device import resolve_device, same_device
-from acid_causal.errors import Notices, OptionError, unknown
+from acid_causal.errors import ModelError, Notices, OptionError, unknown
 from acid_causal.inference.batching import Task, by_conditioning_set
 from acid_causal.inference.engine import Engine
 from acid_causal.inference.nulls.kinds import NULLS, make_null
@@ -42,7 +42,7 @@ from acid_causal.tables.inputs import (
     read_question,
     read_table,
 )
-from acid_causal.weights.checkpoint import TrainedModel
+from acid_causal.weights.checkpoint import TrainedModel, available_models
 from acid_causal.weights.shared import shared_model
 
 # Names of the options of `Tester`, for whoever passes them on.
@@ -71,6 +71,7 @@ class Tester:
         cache_bytes: bound on the encodings kept. Those that were made together are kept or dropped
             as one, so that a bound below what a batch makes keeps none.
         batch_entries: scalars of data encoded at once; bounds memory, moves no result.
+        notices: what has been warned of before, by testers of other tables; None: nothing.
 
     Raises:
         InputError, InputTypeError: the table cannot be used; see
@@ -90,6 +91,7 @@ class Tester:
         missing: str = defaults.MISSING,
         cache_bytes: int = 512 * 2**20,
         batch_entries: int = 32_768,
+        notices: Notices | None = None,
     ) -> None:
         if null is not None and null not in NULLS:
             raise unknown("null", null, NULLS)
@@ -101,21 +103,23 @@ class Tester:
         self.columns = list(table.columns)
         self.n, self.d = table.values.shape
         self.model = model if isinstance(model, TrainedModel) else shared_model(model)
+        # A copy in another process finds a shipped model by its name.
+        self._shipped = str(model) if str(model) in available_models() else None
         self.null = self.model.default_null if null is None else null
         self.permutations = int(permutations)
         self.device = resolve_device(device)
-        # Testers on several devices may share a model: each takes a copy where it must move it.
-        network = self.model.network
-        if not same_device(network.device, self.device):
-            network = copy.deepcopy(network).to(self.device)
-        self._network = network.eval()
         self._cache_bytes, self._batch_entries = cache_bytes, batch_entries
-        self._notices = Notices()
+        self._notices = Notices() if notices is None else notices
         self._begin()
 
     def _begin(self) -> None:
         """Makes what can be made again, and no pickle carries."""
         self._lock = threading.RLock()
+        # Testers on several devices may share a model: each takes a copy where it must move it.
+        network = self.model.network
+        if not same_device(network.device, self.device):
+            network = copy.deepcopy(network).to(self.device)
+        self._network = network.eval()
         with answering_settings(self.device):
             self._all_rows = Rows(self._table, (), self._network)
         self._null = make_null(
@@ -153,7 +157,7 @@ class Tester:
             InputError, InputTypeError: indices that make no question.
         """
         x, y, z = normalise_question(i, j, cond, self.d)
-        return self._test_sets((x,), (y,), z)
+        return self.test_sets((x,), (y,), z)
 
     def test_many(
         self,
@@ -178,8 +182,14 @@ class Tester:
             tasks.append(Task(number, (x,), (y,), z))
         return self._answer(tasks, progress)
 
-    def _test_sets(self, x: Columns, y: Columns, cond: Columns = ()) -> CITestResult:
-        """Tests sets of columns, which must be valid, sorted and disjoint."""
+    def test_sets(self, x: Columns, y: Columns, cond: Columns = ()) -> CITestResult:
+        """Tests whether sets of columns are independent given a third.
+
+        Args:
+            x: columns of X; they, y and cond are in order, without repeats, and share none.
+            y: columns of Y.
+            cond: columns of Z.
+        """
         return self._answer([Task(0, x, y, cond)], None)[0]
 
     # ---- from questions to batches ----------------------------------------------
@@ -240,12 +250,29 @@ class Tester:
     # ---- copies -----------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leaves the lock and what can be computed again behind."""
-        return self.__dict__ | {"_lock": None, "_all_rows": None, "_engine": None, "_null": None}
+        """Leaves behind what can be computed again, and the weights of a shipped model."""
+        again = dict.fromkeys(("_lock", "_network", "_all_rows", "_engine", "_null"))
+        if self._shipped is not None:
+            again["model"] = None
+        return self.__dict__ | again | {"_sha256": self.model.sha256}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        sha256 = state.pop("_sha256")
         self.__dict__.update(state)
+        if self._shipped is not None:
+            self.model = shared_model(self._shipped)
+        if self.model.sha256 != sha256:
+            raise ModelError(
+                f"{self._shipped} has other weights here than where this test was made: install "
+                "the same version of acid-causal in both places"
+            )
         self._begin()
+
+    def __repr__(self) -> str:
+        return (
+            f"Tester({self.n} rows, {self.d} columns, model={self.model.name!r}, "
+            f"null={self.null!r}, device={str(self.device)!r})"
+        )
 
 
 def _named(columns: Sequence[str], task: Task) -> str:
@@ -293,4 +320,4 @@ def ci_test(
     tester = Tester(
         table, model=model, device=device, null=null, permutations=permutations, missing=missing
     )
-    return tester._test_sets(of_x, of_y, of_z)
+    return tester.test_sets(of_x, of_y, of_z)

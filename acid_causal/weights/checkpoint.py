@@ -30,7 +30,7 @@ _ALWAYS_HASHED = frozenset({
 })  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TrainedModel:
     """A trained model with its null distribution.
 
@@ -67,6 +67,12 @@ class TrainedModel:
             digest.update(name.encode())
             digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
         return digest.hexdigest()
+
+    def __repr__(self) -> str:
+        weights = sum(parameter.numel() for parameter in self.network.parameters())
+        stream = self.recipe.stream
+        sizes = f"n = {stream.n[0]} to {stream.n[1]}, |S| = {stream.d_z[0]} to {stream.d_z[1]}"
+        return f"TrainedModel({self.name!r}, {weights} weights, trained on {sizes})"
 
     def save(self, path: str | Path) -> None:
         """Writes a weights file, atomically.

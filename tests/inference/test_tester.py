@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from acid_causal.calibration.facts import Facts
 from acid_causal.calibration.null import FITTED
-from acid_causal.errors import AcidWarning, InputError, OptionError
+from acid_causal.errors import AcidWarning, InputError, ModelError, OptionError
 from acid_causal.inference.tester import Tester, ci_test
 from acid_causal.tables.inputs import Question
-from acid_causal.weights.checkpoint import TrainedModel
+from acid_causal.weights.checkpoint import TrainedModel, load_model
 
 TOLERANCE = 1e-4
 
@@ -289,6 +289,43 @@ def test_threads_copies_and_pickles_answer_alike(
     np.testing.assert_allclose(got, expected, atol=TOLERANCE)
     for other in (copy.deepcopy(tester), pickle.loads(pickle.dumps(tester))):
         np.testing.assert_allclose(pvalues(other, asked), expected, atol=TOLERANCE)
+
+
+def test_a_pickle_is_hardly_larger_than_its_table(
+    table: np.ndarray, tiny_model: TrainedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tester = Tester(table)
+    expected = tester.test(0, 3, (1, 2))
+    sent = pickle.dumps(tester)
+    assert len(sent) < table.nbytes + 2000
+    assert pickle.loads(sent).test(0, 3, (1, 2)) == expected
+    mine = Tester(table, model=load_model("acid-base"))  # which may be anything
+    assert pickle.loads(pickle.dumps(mine)).test(0, 3, (1, 2)) == expected
+    monkeypatch.setattr("acid_causal.inference.tester.shared_model", lambda _: tiny_model)
+    with pytest.raises(ModelError, match="acid-base has other weights here"):
+        pickle.loads(sent)
+
+
+def test_copies_of_one_process_warn_once(tiny_model: TrainedModel, table: np.ndarray) -> None:
+    """A worker is sent the test anew with each task."""
+    table = table.copy()
+    table[:, 0] = 1.0
+    sent = pickle.dumps(Tester(table, model=tiny_model))
+    with pytest.warns(AcidWarning, match="constant"):
+        pickle.loads(sent).test(0, 1)
+    pickle.loads(sent).test(0, 2)  # warnings are errors here
+    with pytest.warns(AcidWarning, match="constant"):
+        Tester(table, model=tiny_model).test(0, 1)
+
+
+def test_sets_of_columns(tiny_model: TrainedModel, table: np.ndarray) -> None:
+    expected = ci_test(table[:, :2], table[:, 3:5], table[:, 5], model=tiny_model)
+    assert Tester(table, model=tiny_model).test_sets((0, 1), (3, 4), (5,)) == expected
+
+
+def test_a_tester_is_shown_in_a_line(tiny_model: TrainedModel, table: np.ndarray) -> None:
+    shown = repr(Tester(table, model=tiny_model, device="cpu"))
+    assert shown == ("Tester(120 rows, 6 columns, model='tiny', null='conditional', device='cpu')")
 
 
 def test_cache_is_bounded(tiny_model: TrainedModel, table: np.ndarray) -> None:
