@@ -5,18 +5,21 @@ registry.
 """
 
 import os
+import sys
 import threading
 import weakref
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from types import FrameType
 from typing import Any, ClassVar, SupportsIndex
 
 import numpy as np
+from causallearn.search.ConstraintBased.PC import mvpc_alg
 from causallearn.utils.cit import CIT_Base, register_ci_test
 
 from acid_causal import defaults
 from acid_causal.causal_learn.prefetch import LevelPrefetch
 from acid_causal.causal_learn.pvalue_file import PValueFile
-from acid_causal.errors import CacheError, ModelError, OptionError, unknown
+from acid_causal.errors import CacheError, ModelError, OptionError, unknown, warn
 from acid_causal.inference.tester import OPTIONS, Tester
 from acid_causal.tables.inputs import Question, normalise_question
 
@@ -36,6 +39,8 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         prefetch: Compute the foreseeable questions of a whole level of PC in one batch.
         prefetch_alpha: The alpha given to `pc` or `fci`, which do not hand it on. Another value
             costs time and changes no answer.
+        settled: Pairs of columns that the search keeps adjacent whatever their p-values, so that it
+            asks about them given nothing alone; this, too, changes no answer.
         **options: Options of `Tester`: `model`, `device`, `missing` and so on.
 
     Attributes:
@@ -58,12 +63,14 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         *,
         prefetch: bool = True,
         prefetch_alpha: float = defaults.ALPHA,
+        settled: Collection[tuple[int, int]] = frozenset(),
         **options: Any,
     ) -> None:
         for name in options:
             if name not in self.known_options:
                 raise unknown("option of acid", name, self.known_options | OWN_OPTIONS)
         _check_prefetch_options(prefetch, prefetch_alpha)
+        _warn_of_mvpc()
         self._tester = self._make_tester(data, options)
         # causal-learn's own cache file would mix up tests and tables, so it never learns the path.
         super().__init__(np.asarray(data), cache_path=None)
@@ -72,7 +79,9 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         self._file = None if cache_path is None else PValueFile.open(cache_path, self.data_hash)
         self.cache_path = None if self._file is None else str(self._file.path)
         self.pvalue_cache = {} if self._file is None else self._file.pvalues
-        self._prefetch = LevelPrefetch(self._tester.d, prefetch_alpha) if prefetch else None
+        self._prefetch: LevelPrefetch | None = None
+        if prefetch:
+            self._prefetch = LevelPrefetch(self._tester.d, prefetch_alpha, settled)
         self.n_asked = self.n_computed = self.n_batches = 0
         self._lock = threading.RLock()
         if self._file is not None:  # when the object dies, and at the latest when Python ends
@@ -164,6 +173,19 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = threading.RLock()
+
+
+def _warn_of_mvpc() -> None:
+    """Warns if causal-learn makes the test for `mvpc`, which shows in nothing that it hands on."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and frame.f_code is not mvpc_alg.__code__:
+        frame = frame.f_back
+    if frame is not None:
+        warn(
+            "causal-learn's mvpc corrects the graph for missing values with Fisher-z, whatever the "
+            'test: it may delete edges that are not linear. Without mvpc, missing="drop" leaves '
+            "out the rows that are incomplete in the columns of a test"
+        )
 
 
 def _check_prefetch_options(prefetch: object, prefetch_alpha: object) -> None:

@@ -11,7 +11,7 @@ than the questions asked, in the whole search while it goes as foreseen, and in 
 once it has not.
 """
 
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Container, Iterator
 from itertools import combinations
 from math import comb
 
@@ -34,10 +34,15 @@ class LevelPrefetch:
     Args:
         d: Number of columns.
         alpha: Significance level that the search is believed to use.
+        settled: Pairs that stay adjacent whatever their p-values, and are asked about given nothing
+            alone.
     """
 
-    def __init__(self, d: int, alpha: float) -> None:
+    def __init__(
+        self, d: int, alpha: float, settled: Collection[tuple[int, int]] = frozenset()
+    ) -> None:
         self._d = d
+        self._settled = frozenset(settled)
         self._given_alpha = alpha
         self._level: int | None = None  # None: no search is being followed
         self._start()
@@ -131,7 +136,8 @@ class LevelPrefetch:
     def _rebuild(self) -> None:
         self._neighbours: list[set[int]] = [set() for _ in range(self._d)]
         for i, j in combinations(range(self._d), 2):
-            if self._worst.get((i, j), 0.0) <= self._alpha and (i, j) not in self._absent:
+            adjacent = self._worst.get((i, j), 0.0) <= self._alpha and (i, j) not in self._absent
+            if adjacent or (i, j) in self._settled:
                 self._neighbours[i].add(j)
                 self._neighbours[j].add(i)
         self._planned = self._count()
@@ -144,7 +150,7 @@ class LevelPrefetch:
             comb(len(near[i]) - 1, k) + comb(len(near[j]) - 1, k) - comb(len(near[i] & near[j]), k)
             for i in range(self._d)
             for j in near[i]
-            if i < j
+            if i < j and self._is_open(i, j)
         )
 
     def _questions(self, from_row: int = 0) -> Iterator[Question]:
@@ -153,15 +159,24 @@ class LevelPrefetch:
         for x in range(from_row, self._d):
             near = sorted(self._neighbours[x])
             for y in near:
+                if not self._is_open(x, y):
+                    continue
                 others = [v for v in near if v != y]
                 for cond in combinations(others, self._level):
                     yield min(x, y), max(x, y), cond
 
     def _expects(self, question: Question) -> bool:
         i, j, cond = question
-        return j in self._neighbours[i] and (
-            self._neighbours[i].issuperset(cond) or self._neighbours[j].issuperset(cond)
+        near = self._neighbours
+        return (
+            j in near[i]
+            and self._is_open(i, j)
+            and (near[i].issuperset(cond) or near[j].issuperset(cond))
         )
+
+    def _is_open(self, i: int, j: int) -> bool:
+        """Says whether the level asks about an adjacent pair."""
+        return self._level == 0 or (min(i, j), max(i, j)) not in self._settled
 
     def _corrected(self, question: Question) -> bool:
         """Raises alpha if that explains an unforeseen question; says whether it did.
@@ -172,7 +187,11 @@ class LevelPrefetch:
         """
         i, j, cond = question
         implied = min(
-            max(self._worst.get((min(x, v), max(x, v)), 0.0) for v in (i, j, *cond) if v != x)
+            max(
+                self._worst.get(pair, 0.0)
+                for v in (i, j, *cond)
+                if v != x and (pair := (min(x, v), max(x, v))) not in self._settled
+            )
             for x in (i, j)
         )
         complete = len(self._asked) >= self._planned  # the level is over: this is a later phase
@@ -193,7 +212,7 @@ class LevelPrefetch:
             (min(row, v), max(row, v))
             for row in self._rows
             for v in self._neighbours[row]
-            if row < x or (row == x and v < y)
+            if (row < x or (row == x and v < y)) and self._is_open(row, v)
         }
         if passed := passed.difference(self._level_worst):
             self._absent |= passed

@@ -34,7 +34,8 @@ class Edge:
         a, b: the two variables.
         mark: read from a to b, as in `a --> b`; see `acid_causal.discovery.mixed_graph.meaning`.
         pvalue: of the most doubtful test of the adjacency: the largest over all conditioning sets
-            that were tried for this pair. The edge is there because even this one is at most alpha.
+            that were tried for this pair. The edge is there because even this one is at most alpha,
+            or because it is required: then it is tested once, given nothing.
         given: the conditioning set of that test.
         tests: how many conditioning sets were tried.
         required: whether background knowledge keeps the edge, whatever the data say.

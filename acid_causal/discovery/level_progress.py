@@ -90,7 +90,7 @@ class LevelProgress:
             - comb(len(near[i] & near[j]), size)
             for i, others in enumerate(near)
             for j in others
-            if i < j
+            if i < j and not (size and self._knowledge.requires(self._columns[i], self._columns[j]))
         )
 
     def _neighbours(self, pvalues: Mapping[Question, float]) -> list[set[int]]:

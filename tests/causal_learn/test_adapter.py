@@ -121,6 +121,7 @@ def test_cdnod() -> None:
     np.testing.assert_array_equal(found.G.graph, expected.G.graph)
 
 
+@pytest.mark.filterwarnings("ignore:causal-learn's mvpc corrects")
 def test_mvpc_with_missing_values() -> None:
     data = table(1, d=6, n=400)
     data[data[:, 0] > 1.0, 3] = np.nan  # column 0 decides whether column 3 is missing

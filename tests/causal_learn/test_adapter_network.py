@@ -13,7 +13,7 @@ from oracle import linear_data, random_dag
 from acid_causal import ACID, acid
 from acid_causal.calibration.null import NullDistribution
 from acid_causal.calibration.null_regression import NullRegression, _design
-from acid_causal.errors import CacheError, InputError, OptionError
+from acid_causal.errors import AcidWarning, CacheError, InputError, OptionError
 from acid_causal.inference import tester
 from acid_causal.model import ACIDModel, ModelConfig
 from acid_causal.weights.checkpoint import TrainedModel
@@ -77,10 +77,13 @@ def test_fci_with_acid(model: TrainedModel) -> None:
 def test_mvpc_with_acid(model: TrainedModel) -> None:
     data = table()
     data[::13, 3] = np.nan
-    with pytest.raises(InputError, match="missing"):
+    with pytest.raises(InputError, match="missing"), pytest.warns(AcidWarning, match="mvpc"):
         pc(data, 0.3, acid, mvpc=True, model=model, **QUIET)
-    found = pc(data, 0.3, acid, mvpc=True, model=model, missing="drop", **QUIET)
+    with pytest.warns(AcidWarning, match=r"mvpc corrects the graph .* with Fisher-z") as warned:
+        found = pc(data, 0.3, acid, mvpc=True, model=model, missing="drop", **QUIET)
+    assert len(warned) == 1
     assert found.G.graph.shape == (8, 8)
+    pc(data, 0.3, acid, model=model, missing="drop", **QUIET)  # warnings are errors here
 
 
 @pytest.mark.parametrize("method", ["spawn", "fork"])

@@ -95,6 +95,8 @@ def test_required_edges_stay_and_point_as_required(
     found = search_graph(table, knowledge=known, method=method)
     assert mark_between(found.endpoints, 3, 0) == "-->"
     assert found.pvalues[0, 3, ()] == 1.0  # what the data say is not hidden
+    # It is asked once: no set could take the edge away.
+    assert [question for question in found.pvalues if question[:2] == (0, 3)] == [(0, 3, ())]
 
 
 @pytest.mark.parametrize("method", ["pc", "fci"])
