@@ -1,10 +1,17 @@
 """Writing files so that a reader finds the old content or the new one, never a part."""
 
+import glob
+import hashlib
 import os
+import re
 import secrets
+import shutil
+import socket
 import stat
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +59,66 @@ def write_atomically(path: str | Path, content: str | bytes | Callable[[Path], o
         ) from error
 
 
+def write_folder(
+    path: str | Path, write: Callable[[Path], Iterable[Path]], *, last: str
+) -> list[Path]:
+    """Writes files that belong together, and replaces those of an earlier time together.
+
+    They are written to a folder inside `path` and moved when the last of them is whole. The file
+    named `last` goes first and comes last, so that all belong together wherever there is one.
+
+    Args:
+        path: The folder, made if need be. Whatever else it holds stays.
+        write: Writes the files into the folder that it is given, and returns them.
+        last: Name of one of the files.
+
+    Returns:
+        The files in their place, in the order of `write`.
+
+    Raises:
+        WriteError: The disk is full or the folder not writable; the old files stay whole.
+    """
+    path = user_path(path)
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    part = _part(path / "folder")
+    done = False
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        _remove_leftovers(path / "folder")
+        part.mkdir()
+        names = [file.name for file in write(part)]
+        _move(part, path, names, last)
+        done = True
+    except OSError as error:
+        raise WriteError(
+            f"cannot write to the folder {str(path)!r}: {error.strerror or error}"
+        ) from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+        for folder in [] if done else missing:
+            with suppress(OSError):
+                folder.rmdir()
+    return [path / name for name in names]
+
+
+def check_writable(folder: str | Path) -> None:
+    """Makes sure that a folder can be written to, or be made; leaves nothing there.
+
+    Raises:
+        WriteError: It cannot.
+    """
+    folder = user_path(folder)
+    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    try:
+        with tempfile.TemporaryFile(dir=there):
+            pass
+    except OSError as error:
+        raise WriteError(
+            f"cannot write to the folder {str(folder)!r}: {error.strerror or error} "
+            f"({str(there)!r})"
+        ) from error
+
+
 @contextmanager
 def locked(path: str | Path) -> Iterator[None]:
     """Keeps everybody else who asks for it, in whatever process, from changing a file meanwhile.
@@ -84,7 +151,8 @@ def locked(path: str | Path) -> Iterator[None]:
 
 
 def _write_and_move(path: Path, content: str | bytes | Callable[[Path], object]) -> None:
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    _remove_leftovers(path)
+    temporary = _part(path)
     # A result is as readable as any other file of its owner: the system applies the umask, which a
     # process could only read by setting it, for all of its threads.
     handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
@@ -99,9 +167,63 @@ def _write_and_move(path: Path, content: str | bytes | Callable[[Path], object])
             content(temporary)
         with temporary.open("rb") as file:
             os.fsync(file.fileno())
-        # Whoever closed a file to others, or opened it, meant it to stay so.
-        temporary.chmod(stat.S_IMODE(path.stat().st_mode) if path.is_file() else mode)
+        temporary.chmod(_mode(path, mode))
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _move(part: Path, path: Path, names: list[str], last: str) -> None:
+    for name in names:
+        if (path / name).is_dir():
+            raise IsADirectoryError(None, f"{name!r} is a folder there")
+        (part / name).chmod(_mode(path / name, stat.S_IMODE((part / name).stat().st_mode)))
+    (path / last).unlink(missing_ok=True)
+    for name in sorted(names, key=last.__eq__):
+        (part / name).replace(path / name)
+
+
+def _mode(path: Path, otherwise: int) -> int:
+    """Returns the mode of a file to be replaced: whoever closed it to others meant it so."""
+    return stat.S_IMODE(path.stat().st_mode) if path.is_file() else otherwise
+
+
+# ---- parts: what a process writes before it is whole -------------------------------------------
+
+_HOST = hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
+
+
+def _part(path: Path) -> Path:
+    """Names a part of `path` after this machine and process."""
+    return path.with_name(f"{_prefix(path)}{_HOST}-{os.getpid()}.{secrets.token_hex(4)}.part")
+
+
+def _prefix(path: Path) -> str:
+    return f".{path.name[:100]}."
+
+
+@lru_cache(1000)
+def _remove_leftovers(path: Path) -> None:
+    """Removes the parts of `path` that processes of this machine left when they were killed."""
+    for part in path.parent.glob(f"{glob.escape(_prefix(path))}{_HOST}-*.part"):
+        pid = re.match(r"\d+", part.name.removeprefix(f"{_prefix(path)}{_HOST}-"))
+        if pid is None or _is_running(int(pid[0])):
+            continue
+        if part.is_dir():
+            shutil.rmtree(part, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                part.unlink()
+
+
+def _is_running(pid: int) -> bool:
+    if os.name == "nt":  # where there is no signal that does nothing
+        return True
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True

@@ -7,6 +7,7 @@ import signal
 import stat
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from safetensors.torch import save_file
 
 from acid_causal import files
 from acid_causal.errors import WriteError
-from acid_causal.files import locked, write_atomically
+from acid_causal.files import check_writable, locked, write_atomically, write_folder
 
 
 @pytest.fixture(params=[0o022, 0o077, 0o002])
@@ -124,21 +125,23 @@ def test_readers_and_writers_at_once(tmp_path: Path) -> None:
 # ---- real failures ---------------------------------------------------------------------
 
 
-@pytest.fixture
+@contextmanager
 def full_disk() -> Iterator[None]:
     """No file of this process may grow beyond 1 kB; the error is that of a quota."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-@pytest.mark.usefixtures("full_disk")
 @pytest.mark.parametrize("content", ["x" * 5000, b"x" * 5000])
 def test_a_full_disk(tmp_path: Path, content: str | bytes) -> None:
     path = tmp_path / "file"
     write_atomically(path, "old")
-    with pytest.raises(WriteError, match=r"cannot write '.*file': File too large; what was there"):
+    too_large = pytest.raises(WriteError, match=r"cannot write '.*file': File too large; what was")
+    with too_large, full_disk():
         write_atomically(path, content)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
@@ -202,3 +205,108 @@ def test_a_lock_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     with pytest.raises(WriteError, match="cannot lock"), locked(tmp_path / "file" / "below"):
         pass
+
+
+# ---- folders ---------------------------------------------------------------------------
+
+
+def write_two(text: str) -> Callable[[Path], list[Path]]:
+    def write(part: Path) -> list[Path]:
+        for name in ("last", "other"):
+            (part / name).write_text(text)
+        return [part / "last", part / "other"]
+
+    return write
+
+
+def test_files_of_a_folder_come_together(tmp_path: Path) -> None:
+    folder = tmp_path / "deep" / "folder"
+    assert write_folder(folder, write_two("old"), last="last") == [
+        folder / "last",
+        folder / "other",
+    ]
+    (folder / "mine").write_text("mine")
+    (folder / "other").chmod(0o600)
+    write_folder(folder, write_two("new"), last="last")
+    texts = {path.name: path.read_text() for path in folder.iterdir()}
+    assert texts == {"last": "new", "other": "new", "mine": "mine"}
+    assert mode(folder / "other") == 0o600
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_failure_leaves_the_old_files_or_no_folder(tmp_path: Path, error: BaseException) -> None:
+    def fail(part: Path) -> list[Path]:
+        write_two("new")(part)
+        raise error
+
+    folder = tmp_path / "deep" / "folder"
+    with pytest.raises(type(error)):
+        write_folder(folder, fail, last="last")
+    assert list(tmp_path.iterdir()) == []
+    write_folder(folder, write_two("old"), last="last")
+    with pytest.raises(type(error)):
+        write_folder(folder, fail, last="last")
+    assert {path.name: path.read_text() for path in folder.iterdir()} == {
+        "last": "old", "other": "old",
+    }  # fmt: skip
+
+
+def test_a_folder_among_the_files(tmp_path: Path) -> None:
+    write_folder(tmp_path, write_two("old"), last="last")
+    (tmp_path / "other").unlink()
+    (tmp_path / "other").mkdir()
+    with pytest.raises(WriteError, match="'other' is a folder there"):
+        write_folder(tmp_path, write_two("new"), last="last")
+    assert (tmp_path / "last").read_text() == "old"
+
+
+def test_the_last_file_says_that_all_belong_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_folder(tmp_path, write_two("old"), last="last")
+    replace, moved = Path.replace, []
+
+    def fail_second(part: Path, target: Path) -> Path:
+        moved.append(target.name)
+        if len(moved) == 2:
+            raise OSError(5, "Input/output error")
+        return replace(part, target)
+
+    monkeypatch.setattr(Path, "replace", fail_second)
+    with pytest.raises(WriteError):
+        write_folder(tmp_path, write_two("new"), last="last")
+    assert moved == ["other", "last"]
+    assert [path.name for path in tmp_path.iterdir()] == ["other"]
+
+
+def test_whether_a_folder_can_be_written_to(tmp_path: Path) -> None:
+    check_writable(tmp_path / "new" / "er")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "file").write_text("")
+    for place in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(WriteError, match="Not a directory"):
+            check_writable(place)
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
+    def die(part: Path) -> list[Path]:
+        (part / "half" if part.is_dir() else part).write_text("half")
+        os.kill(os.getpid(), signal.SIGKILL)
+        return []
+
+    def work(number: int) -> None:
+        if number:
+            write_folder(tmp_path, die, last="last")
+        else:
+            write_atomically(tmp_path / "file", die)
+
+    assert in_processes(work, 2) == [-signal.SIGKILL] * 2
+    assert len(list(tmp_path.iterdir())) == 2
+    living = files._part(tmp_path / "file")
+    living.write_text("half")  # of this process, which may still go on
+    other = tmp_path / ".file.mine.part"
+    other.write_text("mine")
+    write_atomically(tmp_path / "file", "whole")
+    write_folder(tmp_path, write_two("whole"), last="last")
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {"file", "last", "other", living.name, other.name}

@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from acid_causal import defaults
-from acid_causal.cli.options import Device, Json, Threads, set_threads
+from acid_causal.cli.destinations import claim_file
+from acid_causal.cli.options import Device, Json, Overwrite, Threads, set_threads
 from acid_causal.cli.output import print_json
-from acid_causal.errors import require
 
 
 def calibrate(
@@ -18,6 +18,7 @@ def calibrate(
     questions: Annotated[
         int, typer.Option(min=1000, help="How many independent datasets to fit to.")
     ] = defaults.NULL_QUESTIONS,
+    overwrite: Overwrite = False,
     device: Device = defaults.DEVICE,
     threads: Threads = 0,
     as_json: Json = False,
@@ -38,8 +39,7 @@ def calibrate(
     where = resolve_device(device)
     trained = load_model(model)
     # A place that cannot be written to is told now, and not after minutes of work.
-    out.parent.mkdir(parents=True, exist_ok=True)
-    require(not out.is_dir(), "OUT", str(out), "a file")
+    out = claim_file("OUT", out, read=[Path(model)], overwrite=overwrite)
     null = fit_null(
         trained.network.to(where), trained.recipe.stream, seed=seed, questions=questions,
         device=where,

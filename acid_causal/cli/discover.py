@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from acid_causal import defaults
+from acid_causal.cli.destinations import claim_folder
 from acid_causal.cli.options import (
     CONFIDENCE,
     KNOWN,
@@ -24,6 +25,7 @@ from acid_causal.cli.options import (
     Missing,
     Model,
     Null,
+    Overwrite,
     Permutations,
     Separator,
     Table,
@@ -32,7 +34,8 @@ from acid_causal.cli.options import (
 )
 from acid_causal.cli.output import print_json, warnings_as_lines
 from acid_causal.cli.tables import choose_columns, known_names
-from acid_causal.errors import OptionError, require
+from acid_causal.errors import OptionError
+from acid_causal.report.file_names import FILES, holds_results
 
 if TYPE_CHECKING:
     from acid_causal.discovery.discovery import Discovery
@@ -127,6 +130,7 @@ def discover(
             metavar="FOLDER", help="For the results. Default: NAME-graph.", rich_help_panel=RESULTS
         ),
     ] = None,
+    overwrite: Overwrite = False,
     as_json: Json = False,
     device: Device = defaults.DEVICE,
     threads: Threads = 0,
@@ -157,16 +161,17 @@ def discover(
     command or the table, 130 stopped by Ctrl-C.
     """  # noqa: D301
     from acid_causal.discovery.discovery import discover as discover_graph
-    from acid_causal.tables.table_file import read_table_file
+    from acid_causal.tables.table_file import read_table_file, table_name
 
     set_threads(threads)
     whole = read_table_file(data, separator=separator, decimal=decimal)
     frame = choose_columns(whole, columns or [], drop or [])
     known = _read_knowledge(knowledge, forbid or [], required or [], list(frame.columns))
-    folder = out or Path(f"{data.stem}-graph")
     # A place that cannot be written to is told now, and not after minutes of work.
-    require(not folder.is_file(), "--out", str(folder), "a folder")
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = out or Path(f"{table_name(data)}-graph")
+    sources = [data, Path(model), *([] if knowledge is None else [knowledge])]
+    again = overwrite or holds_results(folder)
+    folder = claim_folder("--out", folder, FILES, read=sources, overwrite=again)
     with warnings_as_lines():
         found = discover_graph(
             frame, method=method, alpha=alpha, model=model, knowledge=known, max_size=max_size,
@@ -174,7 +179,9 @@ def discover(
             missing=missing, null=null, permutations=permutations, device=device, progress=True,
         )  # fmt: skip
     found = _with_command(found, data, context.obj)
-    files = _write(found, folder, data.name)
+    from acid_causal.report.folder import write_results
+
+    files = write_results(found, folder, title=data.name)
     if as_json:
         from acid_causal.report.graph_files import to_dict
 
@@ -216,20 +223,6 @@ def _with_command(found: "Discovery", data: Path, arguments: Sequence[str]) -> "
         "file": {"name": data.name, "sha256": digest},
     }
     return replace(found, provenance=made)
-
-
-def _write(found: "Discovery", folder: Path, name: str) -> list[Path]:
-    """Writes the report, the pictures and the other forms; the report comes first in the list."""
-    from acid_causal.files import write_atomically
-    from acid_causal.report.graph_files import write_graph_files
-    from acid_causal.report.graph_picture import to_svg, write_png
-    from acid_causal.report.html import write_report
-
-    report, png, svg = (folder / file for file in ("report.html", "graph.png", "graph.svg"))
-    write_report(found, report, title=name)
-    write_png(found, png)
-    write_atomically(svg, to_svg(found))
-    return [report, png, svg, *write_graph_files(found, folder)]
 
 
 def _print_graph(found: "Discovery") -> None:

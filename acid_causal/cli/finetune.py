@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from acid_causal import defaults
+from acid_causal.cli.destinations import claim_file
 from acid_causal.cli.options import (
     METHOD,
     RESULTS,
@@ -16,6 +17,7 @@ from acid_causal.cli.options import (
     Keep,
     Missing,
     Model,
+    Overwrite,
     Separator,
     Table,
     Threads,
@@ -59,6 +61,7 @@ def finetune(
             help="The weights file to write; default: NAME-acid.safetensors.",
         ),
     ] = None,
+    overwrite: Overwrite = False,
     as_json: Json = False,
     device: Device = defaults.DEVICE,
     threads: Threads = 0,
@@ -71,16 +74,16 @@ def finetune(
       acid-causal finetune data.csv --out mine.safetensors --steps 1000
       acid-causal discover data.csv --model mine.safetensors
     """  # noqa: D301
-    from acid_causal.tables.table_file import read_table_file
+    from acid_causal.tables.table_file import read_table_file, table_name
     from acid_causal.training.finetuning import finetune as adapt
 
     set_threads(threads)
     whole = read_table_file(data, separator=separator, decimal=decimal)
     frame = choose_columns(whole, columns or [], drop or [])
-    path = out or Path(f"{data.stem}-acid{ENDING}")
     # A place that cannot be written to is told now, and not after minutes of work.
-    require(path.suffix == ENDING and not path.is_dir(), "--out", str(path), f"a {ENDING} file")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path = out or Path(f"{table_name(data)}-acid{ENDING}")
+    require(path.suffix == ENDING, "--out", str(path), f"a {ENDING} file")
+    path = claim_file("--out", path, read=[data, Path(model)], overwrite=overwrite)
     with warnings_as_lines():
         adapted = adapt(
             frame, model=model, steps=steps, seed=seed, device=device, missing=missing,

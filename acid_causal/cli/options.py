@@ -71,6 +71,12 @@ Permutations = Annotated[
         rich_help_panel=METHOD,
     ),
 ]
+Overwrite = Annotated[
+    bool,
+    typer.Option(
+        "--overwrite", help="Replace files that are there already.", rich_help_panel=RESULTS
+    ),
+]
 Json = Annotated[
     bool, typer.Option("--json", help="Print JSON, for machines.", rich_help_panel=RESULTS)
 ]

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from acid_causal import defaults
+from acid_causal.cli.destinations import claim_file
 from acid_causal.cli.options import Device, Json, Threads, set_threads
 from acid_causal.cli.output import INTERRUPTED, print_json
 
@@ -47,6 +48,10 @@ def train(
     set_threads(threads)
     read = Recipe.read(recipe)
     folder = out or default_folder(read)
+    if not resume:
+        weights = folder / f"{read.name}.safetensors"
+        sources = [recipe] if start is None else [recipe, Path(start)]
+        claim_file("--out", weights, read=sources, overwrite=state_file(folder).exists())
     try:
         path = train_model(
             read, folder, resume=resume, start=start, device=device, null_questions=null_questions

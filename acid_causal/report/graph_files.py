@@ -16,9 +16,9 @@ import networkx as nx
 from acid_causal.discovery.discovery import Discovery
 from acid_causal.discovery.mixed_graph import ends
 from acid_causal.files import write_atomically
+from acid_causal.report.file_names import FORMAT
 from acid_causal.report.labels import printable, printable_names
 
-FORMAT = "acid-causal graph"
 # Names of the members of a conditioning set are joined by this in CSV files.
 SEPARATOR = "; "
 

@@ -12,6 +12,7 @@ from acid_causal.errors import InputError, require
 _PARQUET = (".parquet", ".pq")
 _EXCEL = (".xlsx", ".xlsm")
 _OTHER_SHEETS = (".xls", ".xlsb", ".ods")
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
 # Every other ending is read as text, separated by commas.
 _TABS = (".tsv", ".tab")
 
@@ -50,6 +51,11 @@ def read_table_file(path: Path, *, separator: str | None = None, decimal: str = 
     if len(twice):
         raise InputError(f"{str(path)!r} has two columns named {twice[0]!r}; rename one of them")
     return frame
+
+
+def table_name(path: Path) -> str:
+    """Returns the name of a table's file without its ending, and without that of a compressor."""
+    return Path(path.stem).stem if path.suffix.lower() in _COMPRESSED else path.stem
 
 
 def _read_text(path: Path, separator: str, decimal: str) -> Any:

@@ -1,0 +1,35 @@
+"""The folder of results: the report, pictures, and the graph for other programs."""
+
+from pathlib import Path
+
+from acid_causal.discovery.discovery import Discovery
+from acid_causal.files import write_atomically, write_folder
+from acid_causal.report.file_names import FILES, REPORT
+from acid_causal.report.graph_files import write_graph_files
+from acid_causal.report.graph_picture import to_svg, write_png
+from acid_causal.report.html import write_report
+
+
+def write_results(found: Discovery, folder: Path, *, title: str) -> list[Path]:
+    """Writes all files, and replaces those of an earlier run together.
+
+    Args:
+        found: what was discovered.
+        folder: made if need be; what else it holds stays.
+        title: what the report is about, such as the name of the table.
+
+    Returns:
+        The files; the report comes first.
+
+    Raises:
+        WriteError: the folder cannot be written to; the files of an earlier run stay.
+    """
+
+    def write(part: Path) -> list[Path]:
+        report, png, svg = (part / name for name in FILES[:3])
+        write_report(found, report, title=title)
+        write_png(found, png)
+        write_atomically(svg, to_svg(found))
+        return [report, png, svg, *write_graph_files(found, part)]
+
+    return write_folder(folder, write, last=REPORT)
