@@ -8,12 +8,12 @@ import difflib
 import secrets
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-# So many names are listed where none is close; a table may have thousands of columns.
-_MOST_NAMES = 20
+# Lists in messages end after so many items; a table may have thousands of columns.
+_MOST_ITEMS = 10
 
 
 class AcidError(Exception):
@@ -64,11 +64,16 @@ def unknown(kind: str, received: object, known: Iterable[str]) -> OptionError:
     if close:
         hint = f"Did you mean {' or '.join(map(repr, close))}?"
     elif names:
-        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-        hint = f"Known: {', '.join(names[:_MOST_NAMES])}{more}."
+        hint = f"Known: {listed(names, 2 * _MOST_ITEMS)}."
     else:
         hint = "There is none to choose from."
     return OptionError(f"unknown {kind} {received!r}. {hint}")
+
+
+def listed(items: Sequence[str], most: int = _MOST_ITEMS) -> str:
+    """Writes a list that may be long: its first items, and how many more there are."""
+    more = f" and {len(items) - most} more" if len(items) > most else ""
+    return ", ".join(items[:most]) + more
 
 
 def require(ok: bool, name: str, received: object, expected: str) -> None:

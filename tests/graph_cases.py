@@ -99,9 +99,9 @@ def make_oracle(monkeypatch: pytest.MonkeyPatch, dag: nx.DiGraph) -> Table:
     """Lets searches answer from a DAG's d-separations; returns a table of its variables."""
 
     class Oracle(DSeparationTester):
-        def __init__(self, record: Any, options: dict[str, Any]) -> None:
-            super().__init__(record.table.values, dag)
+        def __init__(self, table: Table, **_: Any) -> None:
+            super().__init__(table.values, dag)
 
-    monkeypatch.setattr(graph_search, "_ReportingTester", Oracle)
+    monkeypatch.setattr(graph_search, "Tester", Oracle)
     values = np.random.default_rng(0).normal(size=(20, len(dag)))
     return Table(values, tuple("abcdefghij"[: len(dag)]), None)

@@ -6,7 +6,7 @@ worker process too.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -29,6 +29,7 @@ class CountingTester:
         self.data = np.asarray(data)
         self.n, self.d = self.data.shape
         self.columns = [f"X{i}" for i in range(self.d)]
+        self.settings = {"model": {}, "null": "none", "device": "cpu"}
         self.fingerprint = fingerprint
         self.batches: list[list[Question]] = []
 
@@ -64,21 +65,21 @@ class DSeparationTester(CountingTester):
 
 
 class FisherZThroughACID(ACID):
-    """The adapter with Fisher-z behind it; option: `fingerprint`."""
+    """The adapter with Fisher-z behind it."""
 
-    known_options: ClassVar[frozenset[str]] = frozenset({"fingerprint", "model"})
-
-    def _make_tester(self, data: Any, options: dict[str, Any]) -> Any:
-        return FisherZTester(np.asarray(data), **options)
+    def __init__(
+        self, data: Any, *args: Any, fingerprint: str = "f" * 64, model: object = None, **rest: Any
+    ) -> None:
+        tester = FisherZTester(np.asarray(data), fingerprint)
+        super().__init__(data, *args, tester=tester, **rest)
 
 
 class DSeparationThroughACID(ACID):
-    """The adapter with d-separation behind it; option: `dag`."""
+    """The adapter with d-separation behind it."""
 
-    known_options: ClassVar[frozenset[str]] = frozenset({"dag"})
-
-    def _make_tester(self, data: Any, options: dict[str, Any]) -> Any:
-        return DSeparationTester(np.asarray(data), **options)
+    def __init__(self, data: Any, *args: Any, dag: nx.DiGraph, **rest: Any) -> None:
+        tester = DSeparationTester(np.asarray(data), dag)
+        super().__init__(data, *args, tester=tester, **rest)
 
 
 register_ci_test("acid-fisherz", FisherZThroughACID)

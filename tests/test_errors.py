@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from acid_causal.errors import AcidWarning, OptionError, require, unknown, warn
+from acid_causal.errors import AcidWarning, OptionError, listed, require, unknown, warn
 
 
 def test_unknown_names_the_closest() -> None:
@@ -29,6 +29,13 @@ def test_unknown_without_any_to_choose_from() -> None:
 def test_unknown_takes_names_that_are_no_text() -> None:
     numbers: Any = [20, 17]
     assert "Known: 17, 20." in str(unknown("number", "x", numbers))
+
+
+def test_listed() -> None:
+    assert listed(["a", "b"]) == "a, b"
+    assert listed([]) == ""
+    assert listed(list("abcdefghijk")) == "a, b, c, d, e, f, g, h, i, j and 1 more"
+    assert listed(["a", "b", "c"], 1) == "a and 2 more"
 
 
 def test_require() -> None:

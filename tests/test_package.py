@@ -2,10 +2,18 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 import pytest
 
 import acid_causal
+from acid_causal import ci_test, pgmpy
+from acid_causal.discovery.discovery import discover
+from acid_causal.inference.tester import Tester
+from acid_causal.tables import inputs
+from acid_causal.weights.checkpoint import TrainedModel
 
 
 def test_import_is_cheap_and_lazy() -> None:
@@ -22,3 +30,23 @@ def test_import_is_cheap_and_lazy() -> None:
 def test_unknown_attribute() -> None:
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = acid_causal.no_such_name
+
+
+def test_a_table_is_read_once(
+    monkeypatch: pytest.MonkeyPatch, table: np.ndarray, tiny_model: TrainedModel
+) -> None:
+    read: list[str] = []
+    numbers = inputs._numbers
+
+    def reading(data: Any, name: str) -> Any:
+        read.append(name)
+        return numbers(data, name)
+
+    monkeypatch.setattr(inputs, "_numbers", reading)
+    ci_test(table[:, 0], table[:, 1], table[:, 2:], model=tiny_model)
+    assert read == ["x", "y", "z"]
+    calls: list[Callable[..., Any]] = [Tester, acid_causal.ACID, pgmpy.ACID, discover]
+    for call in calls:
+        read.clear()
+        call(table, model=tiny_model)
+        assert read == ["data"], call

@@ -8,23 +8,41 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from types import FrameType
-from typing import Any, ClassVar, SupportsIndex
+from typing import Any, Protocol, SupportsIndex, runtime_checkable
 
 import numpy as np
 from causallearn.search.ConstraintBased.PC import mvpc_alg
 from causallearn.utils.cit import CIT_Base, register_ci_test
 
 from acid_causal import defaults
+from acid_causal.causal_learn.level import Pair
 from acid_causal.causal_learn.prefetch import LevelPrefetch
 from acid_causal.causal_learn.pvalue_file import PValueFile
-from acid_causal.errors import CacheError, ModelError, OptionError, unknown, warn
+from acid_causal.errors import CacheError, InputError, ModelError, OptionError, unknown, warn
 from acid_causal.inference.tester import OPTIONS, Tester
 from acid_causal.tables.inputs import Question, normalise_question
 
 METHOD = "acid"
-OWN_OPTIONS = frozenset({"cache_path", "prefetch", "prefetch_alpha"})
+OWN_OPTIONS = frozenset({"cache_path", "prefetch", "prefetch_alpha", "tester"})
+
+
+@runtime_checkable
+class TableTester(Protocol):
+    """What `ACID` needs of a `Tester`; anything else that has it will do, a double in tests too."""
+
+    n: int
+    d: int
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash over all that decides the p-values."""
+
+    def test_many(
+        self, questions: Sequence[Question], progress: Callable[[int], object] | None = None
+    ) -> Sequence[Any]:
+        """Answers questions, each with an object that has a `pvalue`."""
 
 
 class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
@@ -41,6 +59,9 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
             costs time and changes no answer.
         settled: Pairs of columns that the search keeps adjacent whatever their p-values, so that it
             asks about them given nothing alone; this, too, changes no answer.
+        tester: A tester of this very table, made beforehand: it brings the names of columns along,
+            and several searches share what it has encoded. Default: a new one.
+        progress: Called with the number of questions computed since its last call.
         **options: Options of `Tester`: `model`, `device`, `missing` and so on.
 
     Attributes:
@@ -49,12 +70,10 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         n_batches: Batches in which they were computed.
 
     Raises:
-        InputError: The table cannot be used.
-        OptionError: An option has no such name or value.
+        InputError: The table cannot be used, or is not the one of the tester.
+        OptionError: An option has no such name or value, or belongs to the tester that was given.
         CacheError: The cache file is damaged, or belongs to other data, weights or options.
     """
-
-    known_options: ClassVar[frozenset[str]] = OPTIONS
 
     def __init__(
         self,
@@ -63,15 +82,21 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         *,
         prefetch: bool = True,
         prefetch_alpha: float = defaults.ALPHA,
-        settled: Collection[tuple[int, int]] = frozenset(),
+        settled: Collection[Pair] = frozenset(),
+        tester: TableTester | None = None,
+        progress: Callable[[int], object] | None = None,
         **options: Any,
     ) -> None:
         for name in options:
-            if name not in self.known_options:
-                raise unknown("option of acid", name, self.known_options | OWN_OPTIONS)
+            if name not in OPTIONS:
+                raise unknown("option of acid", name, OPTIONS | OWN_OPTIONS)
         _check_prefetch_options(prefetch, prefetch_alpha)
         _warn_of_mvpc()
-        self._tester = self._make_tester(data, options)
+        if tester is None:
+            tester = Tester(data, **options)
+        else:
+            _check_tester(tester, data, options)
+        self._tester, self._progress = tester, progress
         # causal-learn's own cache file would mix up tests and tables, so it never learns the path.
         super().__init__(np.asarray(data), cache_path=None)
         self.method = METHOD
@@ -86,10 +111,6 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         self._lock = threading.RLock()
         if self._file is not None:  # when the object dies, and at the latest when Python ends
             weakref.finalize(self, self._file.save_at_end)
-
-    def _make_tester(self, data: Any, options: dict[str, Any]) -> Tester:
-        """Makes what computes the p-values; tests replace it by an oracle."""
-        return Tester(data, **options)
 
     def __call__(
         self,
@@ -128,7 +149,8 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
             return pvalue
 
     def _compute(self, batch: list[Question]) -> None:
-        for question, result in zip(batch, self._tester.test_many(batch), strict=True):
+        results = self._tester.test_many(batch, self._progress)
+        for question, result in zip(batch, results, strict=True):
             pvalue = float(result.pvalue)
             if not 0.0 <= pvalue <= 1.0:  # a NaN would count as dependence, and silently
                 raise ModelError(f"the model gave the p-value {pvalue} for the question {question}")
@@ -168,7 +190,7 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         with self._lock:
             state = self.__dict__ | {"pvalue_cache": dict(self.pvalue_cache)}
         # A worker process must not write the file of the one that sent it the test.
-        return state | {"_lock": None, "_file": None, "cache_path": None}
+        return state | {"_lock": None, "_file": None, "cache_path": None, "_progress": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -185,6 +207,16 @@ def _warn_of_mvpc() -> None:
             "causal-learn's mvpc corrects the graph for missing values with Fisher-z, whatever the "
             'test: it may delete edges that are not linear. Without mvpc, missing="drop" leaves '
             "out the rows that are incomplete in the columns of a test"
+        )
+
+
+def _check_tester(tester: TableTester, data: Any, options: Collection[str]) -> None:
+    if options:
+        raise OptionError(f"{', '.join(sorted(options))}: give this to the tester when it is made")
+    if np.shape(data) != (tester.n, tester.d):
+        raise InputError(
+            f"the tester is about another table, of {tester.n} rows and {tester.d} columns; "
+            f"this one has the shape {np.shape(data)}"
         )
 
 

@@ -1,9 +1,8 @@
 """Foresees which questions a level-wise skeleton search will ask, so that they share one batch.
 
-Stable PC and FCI's adjacency search fix the questions of level k (conditioning sets of k members)
-when the level starts: every (x, y, S) with y adjacent to x and S among the other neighbours of x.
-The graph follows from the p-values of the lower levels and from alpha. `LevelPrefetch` listens to
-the questions, rebuilds the graph and names the questions to compute together with the one asked.
+The graph at the start of a level follows from the p-values of the lower levels and from alpha, and
+the questions of the level follow from the graph. `LevelPrefetch` listens to the questions, rebuilds
+the graph and names the questions to compute together with the one asked.
 
 It only guesses. A wrong guess costs time and never changes an answer, and what it may cost is
 bounded: but for a small constant, the guesses of a level that nobody has asked for yet are no more
@@ -11,10 +10,9 @@ than the questions asked, in the whole search while it goes as foreseen, and in 
 once it has not.
 """
 
-from collections.abc import Collection, Container, Iterator
-from itertools import combinations
-from math import comb
+from collections.abc import Collection, Container
 
+from acid_causal.causal_learn.level import Level, Pair, note_worst
 from acid_causal.tables.inputs import Question
 
 FIRST: Question = (0, 1, ())  # every search starts with it
@@ -38,15 +36,12 @@ class LevelPrefetch:
             alone.
     """
 
-    def __init__(
-        self, d: int, alpha: float, settled: Collection[tuple[int, int]] = frozenset()
-    ) -> None:
+    def __init__(self, d: int, alpha: float, settled: Collection[Pair] = frozenset()) -> None:
         self._d = d
         self._settled = frozenset(settled)
         self._given_alpha = alpha
-        self._level: int | None = None  # None: no search is being followed
         self._start()
-        self._level = None
+        self._following = False
 
     def batch(self, question: Question, row: int, known: Container[Question]) -> list[Question]:
         """Names the questions to compute now: `question` itself first, then the foreseen ones.
@@ -63,12 +58,12 @@ class LevelPrefetch:
         self._rows.add(row)
         if question in known:
             return []
-        if self._level is None or not (self._expects(question) or self._corrected(question)):
+        if not self._following or not (self._level.expects(question) or self._corrected(question)):
             return [question]
         self._drop_passed_over(row, sum(question[:2]) - row)
         chosen = dict.fromkeys([question])
         room = self._allowance()
-        for candidate in self._questions(from_row=row):
+        for candidate in self._level.questions(from_row=row):
             if len(chosen) > room:
                 break
             if candidate not in known:
@@ -80,103 +75,64 @@ class LevelPrefetch:
         """Takes in the answer to a question that was asked."""
         self._unasked.discard(question)
         i, j, cond = question
-        if len(cond) == self._level:
+        if self._following and len(cond) == self._level.size:
             self._asked.add(question)
-            self._level_worst[i, j] = max(pvalue, self._level_worst.get((i, j), 0.0))
+            note_worst(self._level_worst, (i, j), pvalue)
 
     # ---- which level the search is at ------------------------------------------------------------
 
     def _follow(self, question: Question) -> None:
         size = len(question[2])
-        if question == FIRST and self._level != 0:
+        if question == FIRST and not (self._following and self._level.size == 0):
             self._start()
-        elif self._level is None or size == self._level:
+        elif not self._following or size == self._level.size:
             # One question alone is often asked by hand; the second shows that a search has begun.
             if question == SECOND and self._asked == {FIRST}:
                 self._credit = BATCH_LIMIT  # all pairs: cheap, as d encodings serve all of them
-        elif size == self._level + 1:
+        elif size == self._level.size + 1:
             self._next_level()
         else:  # a later phase, such as orientation or FCI's possible-d-sep
-            self._level = None
+            self._following = False
 
     def _start(self) -> None:
-        self._level = 0
+        self._following = True
         self._alpha = self._given_alpha
         self._exact = True  # every level so far was asked as foreseen
         self._credit = 0  # guesses allowed before the level has asked anything
         self._n_asked = 0  # distinct questions of the lower levels
-        self._worst: dict[tuple[int, int], float] = {}  # largest p of each pair, lower levels
-        self._absent: set[tuple[int, int]] = set()  # pairs that the search silently passed over
-        self._open_level()
+        self._worst: dict[Pair, float] = {}  # largest p of each pair, lower levels
+        self._absent: set[Pair] = set()  # pairs that the search silently passed over
+        self._open_level(0)
 
     def _next_level(self) -> None:
-        foreseen = sum(map(self._expects, self._asked))
+        foreseen = sum(map(self._level.expects, self._asked))
         if 2 * foreseen < self._planned:  # not a search of ours, or one that leaves levels early
-            self._level = None
+            self._following = False
             return
-        assert self._level is not None
         self._exact &= foreseen == self._planned == len(self._asked)
         self._drop_passed_over(self._d, 0)
         for pair, pvalue in self._level_worst.items():
-            self._worst[pair] = max(pvalue, self._worst.get(pair, 0.0))
+            note_worst(self._worst, pair, pvalue)
         self._n_asked += len(self._asked)
         self._credit = ALWAYS_ALLOWED + (self._n_asked if self._exact else 0)
-        self._level += 1
-        self._open_level()
+        self._open_level(self._level.size + 1)
 
-    def _open_level(self) -> None:
+    def _open_level(self, size: int) -> None:
         self._asked: set[Question] = set()
         self._rows: set[int] = set()  # x of the questions asked
         self._unasked: set[Question] = set()  # guessed in this level, and not asked so far
-        self._level_worst: dict[tuple[int, int], float] = {}
-        self._rebuild()
+        self._level_worst: dict[Pair, float] = {}
+        self._rebuild(size)
 
-    # ---- the graph at the start of the level, and its questions ----------------------------------
+    # ---- what was believed and turns out otherwise -----------------------------------------------
 
-    def _rebuild(self) -> None:
-        self._neighbours: list[set[int]] = [set() for _ in range(self._d)]
-        for i, j in combinations(range(self._d), 2):
-            adjacent = self._worst.get((i, j), 0.0) <= self._alpha and (i, j) not in self._absent
-            if adjacent or (i, j) in self._settled:
-                self._neighbours[i].add(j)
-                self._neighbours[j].add(i)
-        self._planned = self._count()
+    def _rebuild(self, size: int) -> None:
+        """Rebuilds the graph at the start of a level, and so its questions."""
+        self._level = Level(self._d, size, self._is_adjacent, self._settled)
+        self._planned = self._level.count()
 
-    def _count(self) -> int:
-        """Counts the distinct questions of the level; sets common to both ends count once."""
-        k, near = self._level, self._neighbours
-        assert k is not None
-        return sum(
-            comb(len(near[i]) - 1, k) + comb(len(near[j]) - 1, k) - comb(len(near[i] & near[j]), k)
-            for i in range(self._d)
-            for j in near[i]
-            if i < j and self._is_open(i, j)
-        )
-
-    def _questions(self, from_row: int = 0) -> Iterator[Question]:
-        """Yields the questions of the level in the order of asking; some come twice."""
-        assert self._level is not None
-        for x in range(from_row, self._d):
-            near = sorted(self._neighbours[x])
-            for y in near:
-                if not self._is_open(x, y):
-                    continue
-                others = [v for v in near if v != y]
-                for cond in combinations(others, self._level):
-                    yield min(x, y), max(x, y), cond
-
-    def _expects(self, question: Question) -> bool:
-        i, j, cond = question
-        near = self._neighbours
-        return (
-            j in near[i]
-            and self._is_open(i, j)
-            and (near[i].issuperset(cond) or near[j].issuperset(cond))
-        )
-
-    def _is_open(self, i: int, j: int) -> bool:
-        """Says whether the level asks about an adjacent pair."""
-        return self._level == 0 or (min(i, j), max(i, j)) not in self._settled
+    def _is_adjacent(self, pair: Pair) -> bool:
+        return self._worst.get(pair, 0.0) <= self._alpha and pair not in self._absent
 
     def _corrected(self, question: Question) -> bool:
         """Raises alpha if that explains an unforeseen question; says whether it did.
@@ -196,11 +152,11 @@ class LevelPrefetch:
         )
         complete = len(self._asked) >= self._planned  # the level is over: this is a later phase
         if complete or not self._alpha < implied <= LARGEST_ALPHA:
-            self._level = None
+            self._following = False
             return False
         self._alpha, self._exact = implied, False
-        self._rebuild()
-        return self._expects(question)
+        self._rebuild(self._level.size)
+        return self._level.expects(question)
 
     def _drop_passed_over(self, x: int, y: int) -> None:
         """Drops the edges that the search, now at row x and neighbour y, should have asked about.
@@ -211,13 +167,13 @@ class LevelPrefetch:
         passed = {
             (min(row, v), max(row, v))
             for row in self._rows
-            for v in self._neighbours[row]
-            if (row < x or (row == x and v < y)) and self._is_open(row, v)
+            for v in self._level.neighbours[row]
+            if (row < x or (row == x and v < y)) and self._level.asks_about(row, v)
         }
         if passed := passed.difference(self._level_worst):
             self._absent |= passed
             self._exact = False
-            self._rebuild()
+            self._rebuild(self._level.size)
 
     def _allowance(self) -> int:
         """Limits the guesses of one batch."""

@@ -5,10 +5,9 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from acid_causal.errors import InputError, InputTypeError, unknown
+from acid_causal.errors import InputError, InputTypeError, listed, unknown
 
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
-_MOST_COLUMNS = 10
 
 
 def split_names(texts: Sequence[str], columns: Sequence[str]) -> list[str]:
@@ -82,7 +81,6 @@ def _require_numbers(frame: Any) -> None:
         return
     examples = [_example(frame[name]) for name in odd]
     shown = [f"{name!r} ({example!r})" for name, example in zip(odd, examples, strict=True)]
-    more = f" and {len(odd) - _MOST_COLUMNS} more" if len(odd) > _MOST_COLUMNS else ""
     advice = (
         "Turn yes and no into 1 and 0 and ordered levels into 0, 1, 2, or leave them out: "
         f"--drop {shlex.quote(','.join(odd))}"
@@ -90,8 +88,7 @@ def _require_numbers(frame: Any) -> None:
     if all(_DECIMAL_COMMA.fullmatch(example) for example in examples):
         advice = "They look like numbers with decimal commas: say so with --decimal ,"
     raise InputTypeError(
-        f"columns that are not numbers (with a value of each): {', '.join(shown[:_MOST_COLUMNS])}"
-        f"{more}. {advice}"
+        f"columns that are not numbers (with a value of each): {listed(shown)}. {advice}"
     )
 
 

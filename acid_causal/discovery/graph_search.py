@@ -1,7 +1,7 @@
 """One run of PC or FCI with ACID, in which every question is written down.
 
-Both algorithms are causal-learn's. What is ours: the test notes what it is asked, tells how far the
-search is, and keeps the edges that background knowledge requires.
+Both algorithms are causal-learn's. What is ours: what the test is asked is noted, a bar tells how
+far the search is, and the edges that background knowledge requires are kept.
 """
 
 import contextlib
@@ -9,16 +9,14 @@ import io
 import threading
 import time
 import warnings
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from itertools import combinations
-from typing import Any, SupportsIndex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from causallearn.graph.GeneralGraph import GeneralGraph
 from causallearn.search.ConstraintBased.FCI import fci
-from causallearn.utils.cit import CIT, register_ci_test
 from causallearn.utils.PCUtils.BackgroundKnowledgeOrientUtils import orient_by_background_knowledge
 from causallearn.utils.PCUtils.Meek import meek
 from causallearn.utils.PCUtils.SkeletonDiscovery import skeleton_discovery
@@ -29,15 +27,14 @@ from acid_causal.causal_learn import ACID
 from acid_causal.discovery.knowledge import Knowledge
 from acid_causal.discovery.level_progress import LevelProgress
 from acid_causal.discovery.mixed_graph import Endpoints
+from acid_causal.discovery.question_record import RECORDED, QuestionRecord, RecordedTest
 from acid_causal.errors import InputError, require, unknown
-from acid_causal.inference.tester import Tester
-from acid_causal.tables.inputs import Question, Table, normalise_question
+from acid_causal.inference.tester import OPTIONS, Tester
+from acid_causal.tables.inputs import Question, Table
 from acid_causal.weights.checkpoint import TrainedModel, load_model
 
 METHODS = ("pc", "fci")
 
-# The name under which causal-learn finds the test below.
-_RECORDED = "acid-recorded"
 # pc's own default: a collider never overrules one that was found before.
 _COLLIDER_PRIORITY = 2
 
@@ -57,6 +54,7 @@ class GraphSearch:
         asked: questions asked, repetitions included.
         computed: questions computed.
         seconds: wall time.
+        settings: of the tester, as it used them; see `Tester.settings`.
     """
 
     endpoints: Endpoints
@@ -65,6 +63,7 @@ class GraphSearch:
     asked: int
     computed: int
     seconds: float
+    settings: Mapping[str, Any]
 
 
 def search_graph(
@@ -101,25 +100,37 @@ def search_graph(
     knowledge = knowledge or Knowledge()
     knowledge.check(table.columns)
     _check_columns(table)
-    followed = LevelProgress(table.columns, alpha, knowledge) if progress else None
-    record = _Record(table, knowledge, max_size, followed)
-    options = {"prefetch_alpha": float(alpha), **options}
+    for name in options:
+        if name not in OPTIONS:
+            raise unknown("option of the search", name, OPTIONS)
+    required = knowledge.pairs(knowledge.requires, table.columns)
+    apart = knowledge.pairs(knowledge.keeps_apart, table.columns)
+    followed = LevelProgress(len(table.columns), alpha, required, apart) if progress else None
     start = time.perf_counter()
-    run = _pc if method == "pc" else _fci
     with _ONE_AT_A_TIME, _torch_threads(threads), _caught_warnings() as messages:
+        tester = Tester(table, **options)
+        acid = ACID(
+            table.values,
+            prefetch_alpha=float(alpha),
+            settled=required,
+            tester=tester,
+            progress=None if followed is None else followed.advance,
+        )
+        record = QuestionRecord(acid, required, max_size, followed)
+        run = _pc if method == "pc" else _fci
         try:
-            graph = run(record, float(alpha), options)
+            graph = run(table, record, float(alpha), max_size, knowledge)
         finally:
             if followed is not None:
                 followed.close()
-    assert record.test is not None
     return GraphSearch(
         np.asarray(graph.graph, dtype=np.int8),
         record.pvalues,
         tuple(dict.fromkeys(messages)),
-        asked=record.test.n_asked,
-        computed=record.test.n_computed,
+        asked=acid.n_asked,
+        computed=acid.n_computed,
         seconds=time.perf_counter() - start,
+        settings=tester.settings,
     )
 
 
@@ -138,110 +149,52 @@ def _check_columns(table: Table) -> None:
         raise InputError(f"two columns are named {twice[0]!r}; rename or leave out one of them")
 
 
-# ---- the test that writes down ---------------------------------------------------------------
-
-
-@dataclass
-class _Record:
-    """What a run knows and has asked so far."""
-
-    table: Table
-    knowledge: Knowledge
-    max_size: int | None
-    progress: LevelProgress | None
-    pvalues: dict[Question, float] = field(default_factory=dict)
-    test: ACID | None = None
-
-    def pairs(self, are: Any) -> set[tuple[int, int]]:
-        """Lists the pairs of columns whose names answer to a question."""
-        names = self.table.columns
-        pairs = combinations(range(len(names)), 2)
-        return {(i, j) for i, j in pairs if are(names[i], names[j])}
-
-
-class RecordedACID(ACID):
-    """ACID that writes down what it is asked, and never separates a required pair."""
-
-    def __init__(self, data: Any, *, record: _Record, **options: Any) -> None:
-        self._record = record
-        self._required = record.pairs(record.knowledge.requires)
-        super().__init__(data, settled=self._required, **options)
-        record.test = self
-
-    def _make_tester(self, data: Any, options: dict[str, Any]) -> Any:
-        """Makes a tester that knows the columns' names and shows how far it is."""
-        return _ReportingTester(self._record, options)
-
-    def __call__(
-        self,
-        X: SupportsIndex,
-        Y: SupportsIndex,
-        condition_set: Iterable[SupportsIndex] | None = None,
-        *args: object,
-    ) -> float:
-        """Tests as ACID does; an edge that is required is dependent whatever the data say.
-
-        What they say of it is computed once, given nothing: no set can take the edge away.
-        """
-        record = self._record
-        question = normalise_question(X, Y, condition_set, len(record.table.columns))
-        # FCI's search for hidden causes knows no limit of its own: what is not tested stays linked.
-        if record.max_size is not None and len(question[2]) > record.max_size:
-            return 0.0
-        is_required = question[:2] in self._required
-        if is_required and question[2]:
-            return 0.0
-        if record.progress is not None:
-            record.progress.follow(question, record.pvalues)
-        record.pvalues[question] = pvalue = super().__call__(X, Y, condition_set)
-        return 0.0 if is_required else pvalue
-
-
-register_ci_test(_RECORDED, RecordedACID)
-
-
-class _ReportingTester(Tester):
-    def __init__(self, record: _Record, options: dict[str, Any]) -> None:
-        super().__init__(record.table, **options)
-        self._advance = record.progress.advance if record.progress is not None else None
-
-    def test_many(self, questions: Sequence[Question], progress: Any = None) -> Any:
-        return super().test_many(questions, progress or self._advance)
-
-
 # ---- the two algorithms ------------------------------------------------------------------------
 
 
-def _pc(record: _Record, alpha: float, options: Any) -> GeneralGraph:
+def _pc(
+    table: Table, record: QuestionRecord, alpha: float, max_size: int | None, knowledge: Knowledge
+) -> GeneralGraph:
     """Does what `causallearn`'s `pc` does, with one step more: see below."""
-    names = list(record.table.columns)
-    knowledge = record.knowledge.to_causal_learn(names)
-    test = CIT(record.table.values, _RECORDED, record=record, **options)
+    names = list(table.columns)
+    known = knowledge.to_causal_learn(names)
     skeleton = skeleton_discovery(
-        record.table.values, alpha, test, stable=True, background_knowledge=knowledge,
-        show_progress=False, node_names=names, max_k=record.max_size,
-    )  # fmt: skip
-    if knowledge is not None:
+        table.values,
+        alpha,
+        RecordedTest(table.values, record=record),
+        stable=True,
+        background_knowledge=known,
+        show_progress=False,
+        node_names=names,
+        max_k=max_size,
+    )
+    if known is not None:
         # A pair that is kept apart by knowledge was separated by no set. causal-learn would take
         # it for separated by the empty one, and see a collider in each common neighbour.
-        for i, j in record.pairs(record.knowledge.keeps_apart):
+        for i, j in knowledge.pairs(knowledge.keeps_apart, names):
             if record.pvalues[i, j, ()] <= alpha:
                 everything = [tuple(range(len(names)))]
                 skeleton.sepset[i, j] = skeleton.sepset[j, i] = everything
-        orient_by_background_knowledge(skeleton, knowledge)
-    oriented = uc_sepset(skeleton, _COLLIDER_PRIORITY, background_knowledge=knowledge)
-    return meek(oriented, background_knowledge=knowledge).G
+        orient_by_background_knowledge(skeleton, known)
+    oriented = uc_sepset(skeleton, _COLLIDER_PRIORITY, background_knowledge=known)
+    return meek(oriented, background_knowledge=known).G
 
 
-def _fci(record: _Record, alpha: float, options: Any) -> GeneralGraph:
-    names = [_Name(name, k) for k, name in enumerate(record.table.columns)]
+def _fci(
+    table: Table, record: QuestionRecord, alpha: float, max_size: int | None, knowledge: Knowledge
+) -> GeneralGraph:
+    names = [_Name(name, k) for k, name in enumerate(table.columns)]
     with contextlib.redirect_stdout(io.StringIO()):  # it prints how it orients by knowledge
         graph, _ = fci(
-            record.table.values, _RECORDED, alpha,
-            depth=-1 if record.max_size is None else record.max_size,
-            background_knowledge=record.knowledge.to_causal_learn(names), show_progress=False,
-            node_names=names, record=record, **options,
-        )  # fmt: skip
+            table.values,
+            RECORDED,
+            alpha,
+            depth=-1 if max_size is None else max_size,
+            background_knowledge=knowledge.to_causal_learn(names),
+            show_progress=False,
+            node_names=names,
+            record=record,
+        )
     return graph
 
 

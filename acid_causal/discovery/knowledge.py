@@ -11,8 +11,9 @@ Two variables are kept apart by forbidding both directions.
 
 import json
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -137,6 +138,16 @@ class Knowledge:
     def keeps_apart(self, a: str, b: str) -> bool:
         """Says whether there can be no edge between a and b."""
         return self.forbids(a, b) and self.forbids(b, a)
+
+    def pairs(self, are: Callable[[str, str], bool], names: Sequence[str]) -> set[tuple[int, int]]:
+        """Lists the pairs of columns of which something is known.
+
+        Args:
+            are: `requires` or `keeps_apart`.
+            names: of the columns.
+        """
+        pairs = combinations(range(len(names)), 2)
+        return {(i, j) for i, j in pairs if are(names[i], names[j])}
 
     def _goes_back(self, a: str, b: str) -> bool:
         tier_of = {name: k for k, tier in enumerate(self.tiers) for name in tier}

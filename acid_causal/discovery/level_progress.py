@@ -4,13 +4,11 @@ causal-learn says nothing about levels, but each question shows one: the size of
 set. What a level will ask follows from the p-values of the lower levels.
 """
 
-from collections.abc import Mapping
-from itertools import combinations
-from math import comb
+from collections.abc import Collection, Mapping
 
 from tqdm import tqdm
 
-from acid_causal.discovery.knowledge import Knowledge
+from acid_causal.causal_learn.level import Level, Pair, note_worst
 from acid_causal.tables.inputs import Question
 
 
@@ -18,9 +16,10 @@ class LevelProgress:
     """Follows one search question by question.
 
     Args:
-        columns: names of the columns.
+        d: number of columns.
         alpha: level of each test.
-        knowledge: pairs that it requires or forbids never or always leave the graph.
+        required: pairs that never leave the graph.
+        apart: pairs that leave it at once.
         show: draw bars where standard error is a terminal; False: count only.
 
     Attributes:
@@ -30,15 +29,16 @@ class LevelProgress:
 
     def __init__(
         self,
-        columns: tuple[str, ...],
+        d: int,
         alpha: float,
-        knowledge: Knowledge | None = None,
+        required: Collection[Pair] = frozenset(),
+        apart: Collection[Pair] = frozenset(),
         *,
         show: bool = True,
     ) -> None:
-        self._columns = columns
+        self._d = d
         self._alpha = alpha
-        self._knowledge = knowledge or Knowledge()
+        self._required, self._apart = required, apart
         self._show = show
         self._bar: tqdm[None] | None = None
         self._later = False
@@ -83,27 +83,13 @@ class LevelProgress:
 
     def _foreseen(self, size: int, pvalues: Mapping[Question, float]) -> int:
         """Counts the distinct questions of a level of a stable search."""
-        near = self._neighbours(pvalues)
-        return sum(
-            comb(len(near[i]) - 1, size)
-            + comb(len(near[j]) - 1, size)
-            - comb(len(near[i] & near[j]), size)
-            for i, others in enumerate(near)
-            for j in others
-            if i < j and not (size and self._knowledge.requires(self._columns[i], self._columns[j]))
-        )
-
-    def _neighbours(self, pvalues: Mapping[Question, float]) -> list[set[int]]:
-        """Rebuilds the graph that the lower levels left."""
-        worst: dict[tuple[int, int], float] = {}
+        worst: dict[Pair, float] = {}
         for (i, j, _), pvalue in pvalues.items():
-            worst[i, j] = max(pvalue, worst.get((i, j), 0.0))
-        near: list[set[int]] = [set() for _ in self._columns]
-        for i, j in combinations(range(len(near)), 2):
-            names = self._columns[i], self._columns[j]
-            apart = bool(pvalues) and self._knowledge.keeps_apart(*names)
-            kept = self._knowledge.requires(*names) or worst.get((i, j), 0.0) <= self._alpha
-            if kept and not apart:
-                near[i].add(j)
-                near[j].add(i)
-        return near
+            note_worst(worst, (i, j), pvalue)
+
+        def adjacent(pair: Pair) -> bool:
+            # Pairs that are kept apart are asked about once, given nothing.
+            apart = size > 0 and pair in self._apart
+            return worst.get(pair, 0.0) <= self._alpha and not apart
+
+        return Level(self._d, size, adjacent, self._required).count()

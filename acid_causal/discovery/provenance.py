@@ -1,7 +1,5 @@
 """How a graph was made: enough to make it again, or to see why it comes out otherwise."""
 
-import hashlib
-import json
 import platform
 from collections import Counter
 from collections.abc import Mapping
@@ -9,11 +7,8 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
-from acid_causal import defaults
-from acid_causal.device import resolve_device
 from acid_causal.discovery.graph_search import GraphSearch
 from acid_causal.tables.inputs import Table
-from acid_causal.weights.checkpoint import TrainedModel
 
 _PACKAGES = ("acid-causal", "causal-learn", "torch", "numpy")
 
@@ -29,11 +24,10 @@ def describe_run(
     Args:
         table: the data.
         found: what the search gave.
-        search: options of the search, with the model loaded.
+        search: options of the search.
         samples: options of the bootstrap; None without one.
     """
-    model: TrainedModel = search["model"]
-    null = search.get("null") or model.default_null
+    settings = found.settings
     sizes = Counter(len(cond) for _, _, cond in found.pvalues)
     return {
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -41,16 +35,16 @@ def describe_run(
             "rows": len(table.values),
             "columns": len(table.columns),
             "missing_values": 0 if table.absent is None else int(table.absent.sum()),
-            "sha256": _sha256(table),
+            "sha256": table.sha256,
         },
-        "model": {"name": model.name, "sha256": model.sha256},
+        "model": settings["model"],
         "search": {
             "method": search["method"],
             "alpha": search["alpha"],
             "max_size": search["max_size"],
-            "null": null,
-            "permutations": search.get("permutations") if null == "permutation" else None,
-            "device": str(resolve_device(search.get("device", defaults.DEVICE))),
+            "null": settings["null"],
+            "permutations": settings.get("permutations"),
+            "device": settings["device"],
         },
         "knowledge": search["knowledge"].to_dict(),
         "bootstrap": None if samples is None else dict(samples),
@@ -67,10 +61,3 @@ def describe_run(
         },
         "machine": platform.platform(),
     }
-
-
-def _sha256(table: Table) -> str:
-    """Hashes the names and the numbers, whatever file they came from."""
-    digest = hashlib.sha256(json.dumps(list(table.columns)).encode())
-    digest.update(table.values.tobytes())
-    return digest.hexdigest()

@@ -99,7 +99,7 @@ class Tester:
         if batch_entries < 1 or cache_bytes < 0:
             raise OptionError("batch_entries must be positive and cache_bytes not negative")
         table = data if isinstance(data, Table) else read_table(data, missing=missing)
-        self._table = table
+        self.table = table
         self.columns = list(table.columns)
         self.n, self.d = table.values.shape
         self.model = model if isinstance(model, TrainedModel) else shared_model(model)
@@ -121,7 +121,7 @@ class Tester:
             network = copy.deepcopy(network).to(self.device)
         self._network = network.eval()
         with answering_settings(self.device):
-            self._all_rows = Rows(self._table, (), self._network)
+            self._all_rows = Rows(self.table, (), self._network)
         self._null = make_null(
             self.null,
             self.model,
@@ -143,10 +143,19 @@ class Tester:
     @property
     def fingerprint(self) -> str:
         """A hash over all that decides the p-values: data, weights, options and what computes."""
-        decisive = [ALGORITHM, self.n, self.d, self.null, self.model.sha256, *self._null.options]
-        digest = hashlib.sha256(json.dumps(decisive).encode())
-        digest.update(np.ascontiguousarray(self._table.values).tobytes())
-        return digest.hexdigest()
+        nulls = [self.null, *self._null.options.values()]
+        decisive = [ALGORITHM, self.table.sha256, self.model.sha256, *nulls]
+        return hashlib.sha256(json.dumps(decisive).encode()).hexdigest()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What computes the p-values, fit for JSON: the model, the null's options, the device."""
+        return {
+            "model": {"name": self.model.name, "sha256": self.model.sha256},
+            "null": self.null,
+            **self._null.options,
+            "device": str(self.device),
+        }
 
     def test(
         self, i: SupportsIndex, j: SupportsIndex, cond: Iterable[SupportsIndex] = ()
@@ -200,7 +209,7 @@ class Tester:
         results: dict[int, CITestResult] = {}
         with self._lock, answering_settings(self.device):
             for gaps, group in self._by_gaps(tasks).items():
-                rows = Rows(self._table, gaps, self._network) if gaps else self._all_rows
+                rows = Rows(self.table, gaps, self._network) if gaps else self._all_rows
                 ready = []
                 for task in group:
                     reduced = self._without_constants(task, rows)
@@ -218,7 +227,7 @@ class Tester:
 
     def _by_gaps(self, tasks: Sequence[Task]) -> dict[Columns, list[Task]]:
         """Groups tasks by those of their columns that have missing values, and so by their rows."""
-        absent = self._table.absent
+        absent = self.table.absent
         if absent is None:
             return {(): list(tasks)}
         with_gaps = set(np.flatnonzero(absent.any(axis=0)).tolist())
@@ -317,7 +326,5 @@ def ci_test(
         Duong, Hoang, Nguyen (2025), Amortized Conditional Independence Testing.
     """
     table, (of_x, of_y, of_z) = join_tables(x, y, z, missing=missing)
-    tester = Tester(
-        table, model=model, device=device, null=null, permutations=permutations, missing=missing
-    )
+    tester = Tester(table, model=model, device=device, null=null, permutations=permutations)
     return tester.test_sets(of_x, of_y, of_z)

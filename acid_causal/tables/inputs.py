@@ -1,9 +1,12 @@
 """What users bring: tables and questions are validated here, once, and trusted afterwards."""
 
+import hashlib
+import json
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -12,7 +15,7 @@ from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 
 from acid_causal import defaults
-from acid_causal.errors import InputError, InputTypeError, unknown
+from acid_causal.errors import InputError, InputTypeError, listed, unknown
 
 Array = NDArray[np.float64]
 Columns = tuple[int, ...]
@@ -35,6 +38,13 @@ class Table:
     values: Float[Array, "n d"]
     columns: tuple[str, ...]
     absent: Bool[NDArray[np.bool_], "n d"] | None
+
+    @cached_property
+    def sha256(self) -> str:
+        """A hash of shape and values, whatever the columns are called."""
+        digest = hashlib.sha256(json.dumps(self.values.shape).encode())
+        digest.update(np.ascontiguousarray(self.values).tobytes())
+        return digest.hexdigest()
 
 
 def read_table(data: Any, *, missing: str = defaults.MISSING, name: str = "data") -> Table:
@@ -220,7 +230,7 @@ def _numbers(data: Any, name: str) -> tuple[tuple[str, ...], Float[Array, "n d"]
     values[np.isnan(values)] = np.nan  # of all bit patterns one: equal tables hash equal
     if refused:
         raise InputTypeError(
-            f"{name} has columns that are not real numbers: {_listed(refused)}. "
+            f"{name} has columns that are not real numbers: {listed(refused)}. "
             "Encode or leave out these columns."
         )
     return columns, values
@@ -297,9 +307,4 @@ def _refuse(
     counts = bad.sum(axis=0)
     if counts.any():
         shown = [f"{columns[k]!r}: {counts[k]}" for k in np.flatnonzero(counts).tolist()]
-        raise InputError(f"{name} has {what} in {_listed(shown)}. {advice}")
-
-
-def _listed(items: Sequence[str], most: int = 10) -> str:
-    more = f" and {len(items) - most} more" if len(items) > most else ""
-    return ", ".join(items[:most]) + more
+        raise InputError(f"{name} has {what} in {listed(shown)}. {advice}")

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from acid_causal.errors import listed
 from acid_causal.tables.inputs import Table
 
 _INDEX_NAMES = ("", "id", "idx", "index", "row", "row_id", "rowid", "row number", "nr", "no")
-_MOST_NAMES = 10
 
 
 def notes_on(table: Table) -> Iterator[str]:
@@ -29,7 +29,7 @@ def notes_on(table: Table) -> Iterator[str]:
         gaps = table.absent.sum(axis=0)
         named = [f"{table.columns[k]} ({gaps[k]})" for k in np.flatnonzero(gaps)]
         yield (
-            f"missing values in {_listed(named)}: each test leaves out the rows that lack one of "
+            f"missing values in {listed(named)}: each test leaves out the rows that lack one of "
             "its own columns"
         )
 
@@ -45,8 +45,3 @@ def looks_like_row_number(table: Table, k: int) -> bool:
     counting = np.sort(values) if called_so else values
     starts_low = values.min() in (0, 1) or called_so
     return bool(starts_low and np.array_equal(np.diff(counting), np.ones(len(values) - 1)))
-
-
-def _listed(items: list[str]) -> str:
-    more = f" and {len(items) - _MOST_NAMES} more" if len(items) > _MOST_NAMES else ""
-    return ", ".join(items[:_MOST_NAMES]) + more

@@ -6,8 +6,6 @@ Then its null distribution is fitted anew, to H0 questions of both kinds.
 """
 
 import copy
-import hashlib
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -104,7 +102,7 @@ def finetune(
     stage = {
         "parent": parent.name,
         "parent_sha256": parent.sha256,
-        "data_sha256": _sha256(table),
+        "data_sha256": table.sha256,
         "rows": len(values),
         "columns": values.shape[1],
         "steps": steps,
@@ -176,10 +174,3 @@ def _usable(table: Table, seed: int) -> Array:
         warn(f"constant columns teach nothing and are left out: {', '.join(constant)}")
     rows = np.random.default_rng(seed).permutation(len(values))[:_MOST_ROWS]
     return values[rows][:, varies]
-
-
-def _sha256(table: Table) -> str:
-    """Hashes a table's shape and values."""
-    digest = hashlib.sha256(json.dumps(table.values.shape).encode())
-    digest.update(np.ascontiguousarray(table.values).tobytes())
-    return digest.hexdigest()

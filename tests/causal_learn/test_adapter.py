@@ -24,9 +24,9 @@ from causallearn.search.ConstraintBased.PC import pc
 from causallearn.utils.cit import CIT, CIT_Base
 from causallearn.utils.DAG2CPDAG import dag2cpdag
 from causallearn.utils.PCUtils.BackgroundKnowledge import BackgroundKnowledge
-from oracle import CountingTester, FisherZThroughACID, linear_data, random_dag
+from oracle import CountingTester, FisherZTester, FisherZThroughACID, linear_data, random_dag
 
-from acid_causal import acid
+from acid_causal import ACID, acid
 from acid_causal.errors import CacheError, InputError, InputTypeError, ModelError, OptionError
 from acid_causal.tables.inputs import Question
 
@@ -183,12 +183,34 @@ def test_nan_is_never_returned() -> None:
         def pvalue(self, question: Question) -> float:
             return float("nan")
 
-    class Broken(FisherZThroughACID):
-        def _make_tester(self, data: Any, options: dict[str, Any]) -> Any:
-            return Unsure(data)
-
     with pytest.raises(ModelError, match="nan"):
-        Broken(table())(0, 1)
+        ACID(table(), tester=Unsure(table()))(0, 1)
+
+
+def test_a_tester_that_was_made_beforehand() -> None:
+    tester = FisherZTester(table())
+    test = ACID(table(), tester=tester)
+    assert test(0, 1, (2,)) == FisherZTester(table()).pvalue((0, 1, (2,)))
+    assert tester.batches == [[(0, 1, (2,))]]
+    pc(table(), 0.05, acid, tester=tester, **QUIET)
+    assert len(tester.batches) > 1
+    with pytest.raises(InputError, match=r"another table, of 200 rows and 8 columns.*\(200, 5\)"):
+        ACID(table(d=5), tester=tester)
+    with pytest.raises(OptionError, match=r"^device, null: give this to the tester"):
+        ACID(table(), tester=tester, null="sized", device="cpu")
+
+
+def test_progress_is_handed_on_and_stays_in_its_process() -> None:
+    class Telling(FisherZTester):
+        def test_many(self, questions: Any, progress: Any = None) -> Any:
+            progress(len(questions))
+            return super().test_many(questions)
+
+    told: list[int] = []
+    test = ACID(table(), tester=Telling(table()), progress=told.append)
+    test(0, 1)
+    assert told == [1]
+    assert test.__getstate__()["_progress"] is None
 
 
 @pytest.mark.usefixtures("wrong_types")

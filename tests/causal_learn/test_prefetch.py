@@ -3,7 +3,6 @@
 from itertools import product
 from typing import Any, ClassVar
 
-import networkx as nx
 import numpy as np
 import pytest
 from causallearn.graph.GraphClass import CausalGraph
@@ -212,21 +211,6 @@ def test_known_questions_are_not_computed_again() -> None:
     assert prefetch.batch(FIRST, 0, known) == []
     prefetch.record(FIRST, 0.0)
     assert (0, 3, ()) not in prefetch.batch(SECOND, 0, known)
-
-
-def test_count_equals_the_distinct_questions_yielded() -> None:
-    for seed in range(10):
-        graph = nx.gnp_random_graph(8, 0.5, seed=seed)
-        prefetch = LevelPrefetch(8, 0.05)
-        prefetch._start()
-        prefetch._worst = {(i, j): 1.0 for i in range(8) for j in range(i + 1, 8)} | {
-            (min(e), max(e)): 0.0 for e in graph.edges
-        }
-        for prefetch._level in range(4):
-            prefetch._rebuild()
-            questions = set(prefetch._questions())
-            assert len(questions) == prefetch._planned
-            assert all(map(prefetch._expects, questions))
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])

@@ -1,6 +1,8 @@
 """Discoveries: every number on an edge is one that the search or the samples gave."""
 
 import json
+import warnings
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -8,14 +10,18 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from graph_cases import make_oracle
 
+from acid_causal import defaults
+from acid_causal.device import resolve_device
 from acid_causal.discovery.bootstrap import bootstrap_graphs
 from acid_causal.discovery.discovery import Discovery, discover
 from acid_causal.discovery.knowledge import Knowledge
 from acid_causal.errors import AcidWarning, InputTypeError, OptionError
 from acid_causal.inference.tester import Tester
-from acid_causal.tables.inputs import Table
+from acid_causal.tables.inputs import Table, read_table
+from acid_causal.training import finetuning
 from acid_causal.weights.checkpoint import TrainedModel
 
 ALPHA = 0.2
@@ -85,6 +91,9 @@ def test_provenance(found: Discovery, frame: pd.DataFrame, tiny_model: TrainedMo
     assert made["data"]["rows"] == 120
     assert made["model"] == {"name": "tiny", "sha256": tiny_model.sha256}
     assert made["search"]["alpha"] == ALPHA
+    assert made["search"]["null"] == tiny_model.default_null
+    assert made["search"]["permutations"] is None
+    assert made["search"]["device"] == str(resolve_device("auto"))
     assert made["bootstrap"] == {"samples": 4, "rows": "subsample", "fraction": 0.7, "seed": 3}
     assert sum(made["tests"]["by_size"].values()) == made["tests"]["different"]
     other = discover(frame.assign(a=frame.a + 1), model=tiny_model)
@@ -92,6 +101,34 @@ def test_provenance(found: Discovery, frame: pd.DataFrame, tiny_model: TrainedMo
     assert other.provenance["bootstrap"] is None
     assert other.bootstrap is None
     assert {edge.confidence for edge in other.edges} <= {None}
+
+
+def test_provenance_records_what_was_used(frame: pd.DataFrame, tiny_model: TrainedModel) -> None:
+    other = replace(tiny_model, default_null="pooled")
+    used = discover(frame, model=other, device=torch.device("cpu")).provenance["search"]
+    assert (used["null"], used["permutations"], used["device"]) == ("pooled", None, "cpu")
+    used = discover(frame, model=other, null="permutation").provenance["search"]
+    assert (used["null"], used["permutations"]) == ("permutation", defaults.PERMUTATIONS)
+    used = discover(frame, model=other, null="permutation", permutations=19).provenance["search"]
+    assert used["permutations"] == 19
+
+
+def test_a_report_and_a_fine_tuned_model_name_a_table_alike(
+    monkeypatch: pytest.MonkeyPatch, frame: pd.DataFrame, tiny_model: TrainedModel
+) -> None:
+    monkeypatch.setattr(finetuning, "fit_null", lambda *_, **__: tiny_model.null)  # takes long
+    gaps = frame.copy()
+    gaps.iloc[3, 1] = np.nan
+    for data, missing in ((frame, "raise"), (gaps, "drop")):
+        adapted = finetuning.finetune(
+            data, model=tiny_model, steps=1, missing=missing, progress=False
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AcidWarning)
+            found = discover(data, model=tiny_model, missing=missing)
+        (stage,) = adapted.history["finetuned"]
+        table = read_table(data, missing=missing)
+        assert found.provenance["data"]["sha256"] == stage["data_sha256"] == table.sha256
 
 
 def test_warnings_are_issued_and_kept(frame: pd.DataFrame, tiny_model: TrainedModel) -> None:

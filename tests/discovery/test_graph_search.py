@@ -184,7 +184,7 @@ sys.path.insert(0, "tests")
 from oracle import FisherZTester, linear_data, random_dag
 from acid_causal.discovery import graph_search
 from acid_causal.tables.inputs import Table
-graph_search._ReportingTester = lambda record, options: FisherZTester(record.table.values)
+graph_search.Tester = lambda table, **options: FisherZTester(table.values)
 table = Table(linear_data(random_dag(10, 4.0, 10), 300, 10), tuple("abcdefghij"), None)
 print(graph_search.search_graph(table, method="fci").endpoints.tolist())
 """

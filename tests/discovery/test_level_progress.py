@@ -45,7 +45,7 @@ def test_levels_are_foreseen(
 
 
 def test_later_phases_have_a_bar_without_a_total() -> None:
-    progress = LevelProgress(tuple("abc"), 0.05, show=False)
+    progress = LevelProgress(3, 0.05, show=False)
     answers: dict[Question, float] = {}
     for question, pvalue in [
         ((0, 1, ()), 0.0), ((0, 2, ()), 0.0), ((1, 2, ()), 0.9), ((0, 1, (2,)), 0.0),

@@ -35,6 +35,17 @@ def test_accepts_every_kind_of_real_numbers(table: np.ndarray) -> None:
         np.testing.assert_array_equal(read_table(same).values, reference)
 
 
+def test_one_hash_of_shape_and_values(table: np.ndarray) -> None:
+    frame = pd.DataFrame(table, columns=list("abcdef"))
+    same = read_table(table).sha256
+    for other in (frame, np.asfortranarray(table), np.where(table == 0, -0.0, table)):
+        assert read_table(other).sha256 == same
+    changed = table.copy()
+    changed[5, 2] += 1e-9
+    for other in (changed, table[:, ::-1], table[:-1], table.reshape(-1, 3)):
+        assert read_table(other).sha256 != same
+
+
 def test_keeps_names_and_copies(table: np.ndarray) -> None:
     frame = pd.DataFrame(table, columns=list("abcdef"))
     read = read_table(frame)

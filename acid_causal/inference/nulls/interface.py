@@ -1,5 +1,6 @@
 """What every kind of null can do."""
 
+from collections.abc import Mapping
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -28,8 +29,8 @@ class Null(Protocol):
     """Gives p-values to questions whose statistics are known."""
 
     @property
-    def options(self) -> tuple[int, ...]:
-        """The options that its p-values depend on, besides data and weights."""
+    def options(self) -> Mapping[str, int]:
+        """The options that its p-values depend on, besides data and weights, by name."""
 
     @property
     def beyond_training(self) -> str:

@@ -1,5 +1,8 @@
 """The kinds of null by name. A further kind is a class like `Null`, a name and a line below."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import numpy as np
 from jaxtyping import Float
 
@@ -43,7 +46,7 @@ class Fitted:
         null: what was fitted.
     """
 
-    options: tuple[int, ...] = ()
+    options: Mapping[str, int] = MappingProxyType({})
     beyond_training = 'its p-values are extrapolated; null="permutation" draws them from the data'
 
     def __init__(self, null: FittedNull) -> None:

@@ -48,9 +48,9 @@ class PermutationNull:
         self._network, self._batch_entries = network, batch_entries
 
     @property
-    def options(self) -> tuple[int, ...]:
+    def options(self) -> dict[str, int]:
         """The number of permutations."""
-        return (self._draws,)
+        return {"permutations": self._draws}
 
     def pvalues(self, questions: EncodedQuestions, statistic: Float[Array, " m"]) -> PValues:
         """Computes p-values, (1 + draws that reach the statistic) / (1 + B).

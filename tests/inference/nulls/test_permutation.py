@@ -33,7 +33,7 @@ def trained_on_levels(model: TrainedModel) -> TrainedModel:
 def test_p_value_by_its_formula(tiny_model: TrainedModel, table: np.ndarray) -> None:
     """Each permuted table is tested as a table of its own, and the larger statistics counted."""
     x = table[:50]
-    rows = Rows(Tester(x, model=tiny_model)._table, (), tiny_model.network)
+    rows = Rows(Tester(x, model=tiny_model).table, (), tiny_model.network)
     for i, j, cond in ((0, 1, ()), (0, 2, (1,)), (3, 4, (2, 5))):
         content = read_content(rows.ranks((i,)), rows.ranks((j,)), rows.ranks(cond))
         drawn = permutations(content, neighbourhoods(content), range(19))

@@ -1,0 +1,84 @@
+"""A level of a stable skeleton search: the graph when it starts, and the questions that follow.
+
+Stable PC and FCI's adjacency search fix the questions of level k (conditioning sets of k members)
+when the level starts: every (x, y, S) with y adjacent to x and S among the other neighbours of x.
+"""
+
+from collections.abc import Callable, Collection, Iterator
+from itertools import combinations
+from math import comb
+
+from acid_causal.tables.inputs import Question
+
+Pair = tuple[int, int]  # the smaller column first
+
+
+class Level:
+    """What a level asks, if the graph is the one given.
+
+    Args:
+        d: number of columns.
+        size: of the conditioning sets.
+        adjacent: says whether a pair is adjacent when the level starts.
+        settled: pairs that stay adjacent whatever their p-values, and are asked about given nothing
+            alone.
+
+    Attributes:
+        neighbours: the neighbours of each column when the level starts.
+    """
+
+    def __init__(
+        self,
+        d: int,
+        size: int,
+        adjacent: Callable[[Pair], bool],
+        settled: Collection[Pair] = frozenset(),
+    ) -> None:
+        self.size = size
+        self._settled = settled
+        self.neighbours: list[set[int]] = [set() for _ in range(d)]
+        for pair in combinations(range(d), 2):
+            if pair in settled or adjacent(pair):
+                i, j = pair
+                self.neighbours[i].add(j)
+                self.neighbours[j].add(i)
+
+    def asks_about(self, i: int, j: int) -> bool:
+        """Says whether the level asks about an adjacent pair."""
+        return self.size == 0 or (min(i, j), max(i, j)) not in self._settled
+
+    def count(self) -> int:
+        """Counts the distinct questions; sets common to both ends count once."""
+        k, near = self.size, self.neighbours
+        return sum(
+            comb(len(near[i]) - 1, k) + comb(len(near[j]) - 1, k) - comb(len(near[i] & near[j]), k)
+            for i, others in enumerate(near)
+            for j in others
+            if i < j and self.asks_about(i, j)
+        )
+
+    def questions(self, from_row: int = 0) -> Iterator[Question]:
+        """Yields the questions in the order of asking, from a column on; some come twice."""
+        for x in range(from_row, len(self.neighbours)):
+            near = sorted(self.neighbours[x])
+            for y in near:
+                if not self.asks_about(x, y):
+                    continue
+                others = [v for v in near if v != y]
+                for cond in combinations(others, self.size):
+                    yield min(x, y), max(x, y), cond
+
+    def expects(self, question: Question) -> bool:
+        """Says whether a question, of a set of the level's size, is among those of the level."""
+        i, j, cond = question
+        near = self.neighbours
+        return (
+            j in near[i]
+            and self.asks_about(i, j)
+            and (near[i].issuperset(cond) or near[j].issuperset(cond))
+        )
+
+
+def note_worst(worst: dict[Pair, float], pair: Pair, pvalue: float) -> None:
+    """Keeps the largest p-value of each pair: below alpha, the pair is adjacent."""
+    worst[pair] = max(pvalue, worst.get(pair, 0.0))
