@@ -28,7 +28,6 @@ TESTED_IN = {
     "synthetic/mechanisms.py": "synthetic/test_stream.py",
     "synthetic/noise.py": "synthetic/test_stream.py",
     "synthetic/sem.py": "synthetic/test_stream.py",
-    "training/metrics.py": "training/test_trainer.py",
     "training/processes.py": "training/test_trainer.py",
 }
 

@@ -46,7 +46,7 @@ def calibrate(
     )  # fmt: skip
     history = {**trained.history, "null_questions": questions}
     fitted = replace(trained, null=null, history=history)
-    fitted.save(out)
+    fitted.save_or_keep(out)
     if as_json:
         print_json({"name": fitted.name, "path": str(out), "sha256": fitted.sha256})
     else:

@@ -89,7 +89,7 @@ def finetune(
             frame, model=model, steps=steps, seed=seed, device=device, missing=missing,
             null_questions=null_questions,
         )  # fmt: skip
-    adapted.save(path)
+    adapted.save_or_keep(path)
     if as_json:
         print_json({"name": adapted.name, "path": str(path), "sha256": adapted.sha256})
     else:

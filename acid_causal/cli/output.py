@@ -22,13 +22,27 @@ def print_json(content: Any) -> None:
 
 
 @contextmanager
-def warnings_as_lines() -> Iterator[None]:
-    """Prints warnings of ours at the end, without a line of code that means nothing here."""
-    with warnings.catch_warnings(record=True) as caught:
+def warnings_as_lines(*, at_once: bool = False) -> Iterator[None]:
+    """Prints warnings of ours without a line of code that means nothing here.
+
+    Args:
+        at_once: when they come, for what takes hours; otherwise at the end, below all progress.
+    """
+    caught: list[Warning | str] = []
+
+    def take(message: Warning | str, *_: object) -> None:
+        _print_warning(message) if at_once else caught.append(message)
+
+    with warnings.catch_warnings():
         warnings.simplefilter("always", AcidWarning)
+        warnings.showwarning = take  # type: ignore[assignment]
         yield
-    for warning in caught:
-        typer.echo(f"warning: {for_a_shell(str(warning.message))}", err=True)
+    for message in caught:
+        _print_warning(message)
+
+
+def _print_warning(message: Warning | str) -> None:
+    typer.echo(f"warning: {for_a_shell(str(message))}", err=True)
 
 
 def for_a_shell(message: str) -> str:

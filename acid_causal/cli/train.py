@@ -9,7 +9,8 @@ import typer
 from acid_causal import defaults
 from acid_causal.cli.destinations import claim_file
 from acid_causal.cli.options import Device, Json, Threads, set_threads
-from acid_causal.cli.output import INTERRUPTED, print_json
+from acid_causal.cli.output import INTERRUPTED, print_json, warnings_as_lines
+from acid_causal.errors import WriteError
 
 
 def train(
@@ -42,7 +43,8 @@ def train(
       acid-causal train recipe.toml --out runs/mine --resume
       torchrun --nproc_per_node=4 -m acid_causal.cli train recipe.toml
     """  # noqa: D301
-    from acid_causal.training.trainer import default_folder, state_file, train_model
+    from acid_causal.training.state import state_file
+    from acid_causal.training.trainer import default_folder, train_model
     from acid_causal.weights.recipe import Recipe
 
     set_threads(threads)
@@ -53,16 +55,21 @@ def train(
         sources = [recipe] if start is None else [recipe, Path(start)]
         claim_file("--out", weights, read=sources, overwrite=state_file(folder).exists())
     try:
-        path = train_model(
-            read, folder, resume=resume, start=start, device=device, null_questions=null_questions
-        )
-    except KeyboardInterrupt:
+        with warnings_as_lines(at_once=True):
+            path = train_model(
+                read, folder, resume=resume, start=start, device=device,
+                null_questions=null_questions,
+            )  # fmt: skip
+    except (KeyboardInterrupt, WriteError) as stop:
         if state_file(folder).exists():
             again = ["acid-causal", "train", str(recipe), "--out", str(folder), "--resume"]
             again += ["--from", start] if start else []
-            typer.echo(f"stopped; go on from the last checkpoint: {shlex.join(again)}", err=True)
+            hint = f"go on from the last checkpoint: {shlex.join(again)}"
         else:
-            typer.echo("stopped before the first checkpoint; start again", err=True)
+            hint = "no checkpoint was made; start again"
+        if isinstance(stop, WriteError):
+            raise WriteError(f"{stop}. Make room; then {hint}") from stop
+        typer.echo(f"stopped; {hint}", err=True)
         raise typer.Exit(INTERRUPTED) from None
     if path is None:  # one of several processes, and not the one that writes
         return

@@ -28,11 +28,17 @@ from acid_causal.errors import ModelError, OptionError
 from acid_causal.model import ACIDModel
 from acid_causal.settings import training_settings
 from acid_causal.synthetic import Batch, Stream
-from acid_causal.training.metrics import MetricsLog, read_metrics
+from acid_causal.training.metrics import MetricsLog
 from acid_causal.training.processes import join_process_group, rank_and_world
+from acid_causal.training.state import (
+    Progress,
+    load_state,
+    read_progress,
+    save_state,
+    state_file,
+)
 from acid_causal.weights.checkpoint import TrainedModel, load_model
 from acid_causal.weights.recipe import Recipe, TrainingConfig
-from acid_causal.weights.tensor_file import read_tensors, save_tensors
 
 # A class that is rare in a batch counts for at most 1 / (2 * this) of its number more.
 _RAREST = 0.1
@@ -119,6 +125,7 @@ def train_model(
 
     Raises:
         ModelError, OptionError: see `Trainer.run` and `load_model`.
+        WriteError: see `Trainer.run`, and `TrainedModel.save_or_keep`.
     """
     folder = default_folder(recipe) if folder is None else Path(folder)
     joined = join_process_group()
@@ -138,29 +145,24 @@ def train_model(
         network, recipe.stream, seed=recipe.seed, questions=null_questions, device=where,
         progress=progress,
     )  # fmt: skip
-    metrics = read_metrics(folder / "metrics.jsonl")
+    progressed = read_progress(state_file(folder))
     begun = {} if parent is None else parent.history
     history = {
         "steps": begun.get("steps", 0) + recipe.training.steps,
-        "hours": round(begun.get("hours", 0) + sum(m["seconds"] for m in metrics) / 3600, 3),
-        "loss": round(sum(m["loss"] for m in metrics[-500:]) / len(metrics[-500:]), 4),
+        "hours": round(begun.get("hours", 0) + progressed.seconds / 3600, 3),
+        **({} if progressed.loss is None else {"loss": round(progressed.loss, 4)}),
         "torch": torch.__version__,
         "device": where.type,
         "null_questions": null_questions,
     }
     path = folder / f"{recipe.name}.safetensors"
-    TrainedModel(network, null, recipe, history, default_null(recipe.stream)).save(path)
+    TrainedModel(network, null, recipe, history, default_null(recipe.stream)).save_or_keep(path)
     return path
 
 
 def default_folder(recipe: Recipe) -> Path:
     """Returns the folder of a recipe's run if no other is asked for."""
     return Path("runs") / recipe.name
-
-
-def state_file(folder: Path) -> Path:
-    """Returns where a run keeps its last checkpoint; there is none before the first."""
-    return folder / "state.safetensors"
 
 
 @dataclass
@@ -185,8 +187,9 @@ class Trainer:
         """Trains to the recipe's last step and returns the model.
 
         Raises:
-            ModelError: `resume` without a state, or with the state of another recipe or of another
-                number of processes; `start` is of another architecture.
+            ModelError: `resume` without a state, with a damaged one, or with that of another recipe
+                or of another number of processes; `start` is of another architecture.
+            WriteError: the state cannot be written; the last one stays whole.
             OptionError: the folder holds a run already, and `resume` was not asked for; bfloat16
                 on a CPU.
         """
@@ -208,7 +211,8 @@ class Trainer:
             self._check_architecture(self.start)
             model.load_state_dict(self.start.network.state_dict())
         optimiser = make_optimiser(model, config)
-        step = self._restore(model, optimiser)
+        progressed = self._restore(model, optimiser)
+        step = progressed.step
         loss_of: nn.Module = PairLoss(model)
         if config.compile:
             loss_of = torch.compile(loss_of, dynamic=True)  # type: ignore[assignment]
@@ -217,7 +221,6 @@ class Trainer:
             loss_of = DistributedDataParallel(loss_of, find_unused_parameters=True)
         stream = Stream(self.recipe.stream, self.recipe.seed, self.device)
         model.train()
-        smooth: float | None = None
         with ExitStack() as stack:
             bar = stack.enter_context(
                 tqdm(
@@ -237,17 +240,18 @@ class Trainer:
                 norm = descend(model, optimiser, loss, config, step)
                 step += 1
                 value = loss.item()
-                smooth = value if smooth is None else 0.99 * smooth + 0.01 * value
+                seconds = time.perf_counter() - began
+                progressed = progressed.after(value, seconds)
                 bar.update()
-                bar.set_postfix(loss=f"{smooth:.3f}", refresh=False)
+                bar.set_postfix(loss=f"{progressed.loss:.3f}", refresh=False)
                 if log is not None:
                     log.write(
                         step=step, loss=value, source=batch.source, n=batch.z.shape[1],
-                        d_z=batch.z.shape[2], norm=norm.item(), seconds=time.perf_counter() - began,
+                        d_z=batch.z.shape[2], norm=norm.item(), seconds=seconds,
                     )  # fmt: skip
                     if step % config.checkpoint_every == 0 or step == config.steps:
                         log.flush()
-                        self._save(model, optimiser, step)
+                        self._save(model, optimiser, progressed)
         return model
 
     def _autocast(self) -> Any:
@@ -269,52 +273,17 @@ class Trainer:
                 f"{'; '.join(other)}. Make the recipe's [model] equal to its own"
             )
 
-    @property
-    def _state(self) -> Path:
-        return state_file(self.folder)
+    def _save(self, model: ACIDModel, optimiser: torch.optim.Adam, progressed: Progress) -> None:
+        save_state(state_file(self.folder), model, optimiser, self.recipe, progressed)
 
-    def _save(self, model: ACIDModel, optimiser: torch.optim.Adam, step: int) -> None:
-        tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
-        for name, parameter in model.named_parameters():
-            for key, value in optimiser.state[parameter].items():
-                tensors[f"adam.{key}.{name}"] = value
-        _, world = rank_and_world()
-        header = {"step": step, "world": world, "recipe": self.recipe.to_dict()}
-        save_tensors(self._state, tensors, header)
-
-    def _restore(self, model: ACIDModel, optimiser: torch.optim.Adam) -> int:
-        """Loads the folder's state and returns its step; 0 for a new run."""
-        if not self.resume:
-            if self._state.exists():
-                raise OptionError(
-                    f"{str(self.folder)!r} holds a training run already; "
-                    "go on with --resume, or choose another folder"
-                )
-            return 0
-        if not self._state.exists():
-            raise ModelError(
-                f"there is no checkpoint yet in {str(self.folder)!r}: start without --resume"
+    def _restore(self, model: ACIDModel, optimiser: torch.optim.Adam) -> Progress:
+        """Loads the folder's state, if the run is to go on."""
+        state = state_file(self.folder)
+        if self.resume:
+            return load_state(state, model, optimiser, self.recipe)
+        if state.exists():
+            raise OptionError(
+                f"{str(self.folder)!r} holds a training run already; "
+                "go on with --resume, or choose another folder"
             )
-        tensors, header = read_tensors(self._state)
-        if Recipe.from_dict(header["recipe"]) != self.recipe:
-            raise ModelError(
-                f"{str(self._state)!r} was made by another recipe; resume with that recipe"
-            )
-        _, world = rank_and_world()
-        # Each process draws batches of its own: other processes, another stream of data.
-        if (before := header.get("world", 1)) != world:
-            raise ModelError(
-                f"{str(self._state)!r} was made by {before} processes, and this run has {world}; "
-                f"resume with {before}"
-            )
-        model.load_state_dict(
-            {k.removeprefix("model."): v for k, v in tensors.items() if k.startswith("model.")}
-        )
-        for name, parameter in model.named_parameters():
-            optimiser.state[parameter] = {
-                # Adam keeps its step count on the CPU.
-                key: (value if key == "step" else value.to(self.device))
-                for key in ("step", "exp_avg", "exp_avg_sq")
-                if (value := tensors.get(f"adam.{key}.{name}")) is not None
-            }
-        return int(header["step"])
+        return Progress()

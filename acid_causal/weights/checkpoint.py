@@ -7,6 +7,8 @@ stand in `SHA256SUMS` beside them, as `sha256sum *.safetensors` writes them.
 
 import hashlib
 import json
+import secrets
+import tempfile
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from importlib.resources import files
@@ -17,7 +19,7 @@ import torch
 
 from acid_causal import defaults
 from acid_causal.calibration.null import NullDistribution, default_null
-from acid_causal.errors import AcidError, ModelError, unknown
+from acid_causal.errors import AcidError, ModelError, WriteError, unknown
 from acid_causal.model import ACIDModel
 from acid_causal.weights.recipe import Recipe
 from acid_causal.weights.tensor_file import open_tensors, save_tensors
@@ -87,6 +89,23 @@ class TrainedModel:
             "history": self.history,
         }
         save_tensors(path, self.network.state_dict(), header)
+
+    def save_or_keep(self, path: str | Path) -> None:
+        """Writes a weights file that took long to make: where it cannot be, one elsewhere.
+
+        Raises:
+            WriteError: it cannot be written; the message says where the model is instead.
+        """
+        try:
+            self.save(path)
+        except WriteError as error:
+            folder = Path(tempfile.gettempdir())
+            other = folder / f"{self.name}-{secrets.token_hex(4)}.safetensors"
+            try:
+                self.save(other)
+            except WriteError as also:
+                raise WriteError(f"{error}; nor can the model be kept elsewhere: {also}") from also
+            raise WriteError(f"{error}. The model is now in {str(other)!r}") from error
 
 
 def load_model(name_or_path: str | Path = defaults.MODEL) -> TrainedModel:

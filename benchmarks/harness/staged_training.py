@@ -13,7 +13,8 @@ from filelock import FileLock
 
 from acid_causal.errors import InputError
 from acid_causal.model import ACIDModel
-from acid_causal.training.trainer import Trainer, state_file
+from acid_causal.training.state import Progress, read_progress, state_file
+from acid_causal.training.trainer import Trainer
 from acid_causal.weights.recipe import Recipe
 from acid_causal.weights.tensor_file import read_tensors, save_tensors
 
@@ -34,8 +35,9 @@ class StagedTrainer(Trainer):
     kept: frozenset[int] = frozenset()
     stop: int = 0
 
-    def _save(self, model: ACIDModel, optimiser: torch.optim.Adam, step: int) -> None:
-        super()._save(model, optimiser, step)
+    def _save(self, model: ACIDModel, optimiser: torch.optim.Adam, progressed: Progress) -> None:
+        super()._save(model, optimiser, progressed)
+        step = progressed.step
         if step in self.kept:
             header = {"recipe": self.recipe.to_dict(), "step": step}
             save_tensors(stage_file(self.folder, step), model.state_dict(), header)
@@ -73,7 +75,7 @@ def network_at(
     with FileLock(folder / "lock"):
         if not path.exists():
             resume = state_file(folder).exists()
-            if resume and read_tensors(state_file(folder))[1]["step"] >= step:
+            if resume and read_progress(state_file(folder)).step >= step:
                 raise InputError(
                     f"the run in {str(folder)!r} has left step {step} behind; remove it"
                 )

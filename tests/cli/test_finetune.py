@@ -1,6 +1,7 @@
 """`acid-causal finetune`: a weights file for a table, and how it fails."""
 
 import json
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pandas as pd
 import pytest
 from commands import RunCommand
 
+from acid_causal.training import finetuning
 from acid_causal.weights.checkpoint import TrainedModel, load_model
 
 
@@ -66,3 +68,28 @@ def test_missing_values(run_command: RunCommand, command: list[str | Path], csv:
     done = run_command(*command)
     assert done.code == 2
     assert "or pass --missing drop" in done.err
+
+
+def test_a_tuned_model_is_not_lost_where_it_cannot_be_written(
+    run_command: RunCommand,
+    command: list[str | Path],
+    tiny_model: TrainedModel,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    place, elsewhere = tmp_path / "place", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(elsewhere))
+
+    def tune(*_: object, **__: object) -> TrainedModel:
+        place.rmdir()
+        place.write_text("no folder any more")
+        return tiny_model
+
+    monkeypatch.setattr(finetuning, "finetune", tune)
+    done = run_command(*command, "--drop", "kind", "--out", place / "mine.safetensors")
+    (kept,) = elsewhere.iterdir()
+    assert done.code == 1
+    assert done.err.startswith("error: cannot write")
+    assert done.err.endswith(f"The model is now in {str(kept)!r}\n")
+    assert load_model(kept).sha256 == tiny_model.sha256

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -12,7 +13,8 @@ import pytest
 from commands import RunCommand
 
 from acid_causal.synthetic import Batch, Stream
-from acid_causal.weights.checkpoint import load_model
+from acid_causal.training import trainer
+from acid_causal.weights.checkpoint import TrainedModel, load_model
 
 RECIPE = """name = "tiny"
 [model]
@@ -80,7 +82,7 @@ def test_ctrl_c_says_how_to_go_on(
         assert last.endswith(f"acid-causal train {recipe} --out '{run}' --resume")
         assert run_command(*train, "--resume").code == 0
     else:
-        assert last == "stopped before the first checkpoint; start again"
+        assert last == "stopped; no checkpoint was made; start again"
         refused = run_command(*train, "--resume")
         assert refused.code == 2
         assert "no checkpoint yet" in refused.err
@@ -112,6 +114,50 @@ def test_ctrl_c_in_a_terminal(recipe: Path, tmp_path: Path) -> None:
     assert sorted(p.name for p in (tmp_path / "run").iterdir()) == [
         "metrics.jsonl", "state.safetensors",
     ]  # fmt: skip
+
+
+def test_a_full_disk_is_one_line(recipe: Path, tmp_path: Path) -> None:
+    """No file of the process may grow beyond 20 kB, which the log of few steps does not reach."""
+    done = subprocess.run(
+        [sys.executable, "-m", "acid_causal", "train", recipe, "--out", tmp_path / "run",
+         "--device", "cpu", "--threads", "1"],
+        stderr=subprocess.PIPE, text=True, timeout=100, env={**os.environ, "OMP_NUM_THREADS": "1"},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)),
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("error: cannot write")
+    assert last.endswith(
+        "state.safetensors': File too large; what was there before is whole. "
+        "Make room; then no checkpoint was made; start again"
+    )
+    assert [p.name for p in (tmp_path / "run").iterdir()] == ["metrics.jsonl"]
+
+
+@pytest.mark.parametrize("damage", ["lost", "damaged"])
+def test_the_log_is_never_needed(
+    run_command: RunCommand,
+    recipe: Path,
+    tmp_path: Path,
+    tiny_model: TrainedModel,
+    monkeypatch: pytest.MonkeyPatch,
+    damage: str,
+) -> None:
+    monkeypatch.setattr(trainer, "fit_null", lambda *_, **__: tiny_model.null)
+    run = tmp_path / "run"
+    train = ["train", recipe, "--out", run, "--device", "cpu", "--null-questions", "1000"]
+    assert run_command(*train).code == 0
+    (run / "tiny.safetensors").unlink()
+    log = run / "metrics.jsonl"
+    log.unlink()
+    if damage == "damaged":
+        log.write_text("not a line of ours\n")
+    done = run_command(*train, "--resume")
+    assert done.code == 0
+    assert f"is {damage.replace('lost', 'missing')}" in done.err
+    assert "warning: " in done.err
+    assert load_model(run / "tiny.safetensors").history["loss"] > 0
 
 
 @pytest.mark.parametrize(

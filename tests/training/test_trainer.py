@@ -17,10 +17,11 @@ import torch
 from sklearn.metrics import roc_auc_score
 
 from acid_causal.calibration.scoring import score_pairs, transform_batch
-from acid_causal.errors import ModelError, OptionError
+from acid_causal.errors import ModelError, OptionError, WriteError
 from acid_causal.model import ACIDModel, ModelConfig
 from acid_causal.synthetic import Batch, Stream, StreamConfig
 from acid_causal.training.metrics import read_metrics
+from acid_causal.training.state import Progress
 from acid_causal.training.trainer import Trainer, learning_rate, train_model
 from acid_causal.weights.checkpoint import TrainedModel, load_model
 from acid_causal.weights.recipe import Recipe, TrainingConfig
@@ -79,14 +80,16 @@ def test_a_failed_checkpoint_leaves_the_last_one_whole(
     saved = []
     original = Trainer._save
 
-    def save(self: Trainer, model: ACIDModel, optimiser: torch.optim.Adam, step: int) -> None:
-        if step == 8:
+    def save(
+        self: Trainer, model: ACIDModel, optimiser: torch.optim.Adam, progressed: Progress
+    ) -> None:
+        if progressed.step == 8:
             monkeypatch.setattr(os, "fsync", full_disk)
-        original(self, model, optimiser, step)
-        saved.append(step)
+        original(self, model, optimiser, progressed)
+        saved.append(progressed.step)
 
     monkeypatch.setattr(Trainer, "_save", save)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(WriteError, match=r"cannot write '.*state.*': No space left"):
         trained(RECIPE, tmp_path)
     assert saved == [4]
     monkeypatch.undo()

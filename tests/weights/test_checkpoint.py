@@ -1,7 +1,9 @@
 """Trained models and their files: what goes in comes out, and nothing else gets in."""
 
 import json
+import resource
 import shutil
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,7 +16,7 @@ import torch
 from safetensors.torch import save_file
 
 from acid_causal.calibration.reference import Reference
-from acid_causal.errors import AcidWarning, ModelError, OptionError
+from acid_causal.errors import AcidWarning, ModelError, OptionError, WriteError
 from acid_causal.model import ModelConfig
 from acid_causal.weights import checkpoint
 from acid_causal.weights.checkpoint import TrainedModel, available_models, load_model
@@ -44,6 +46,30 @@ def test_round_trip(tiny_model: TrainedModel, saved: Path) -> None:
     assert again.name == "tiny"
     for name, tensor in tiny_model.network.state_dict().items():
         assert torch.equal(tensor, again.network.state_dict()[name])
+
+
+def test_a_model_that_took_long_is_kept_elsewhere(
+    tiny_model: TrainedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(elsewhere))
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(WriteError, match=r"cannot write .*\. The model is now in '.*tiny-.*'"):
+        tiny_model.save_or_keep(tmp_path / "file" / "below.safetensors")
+    (kept,) = elsewhere.iterdir()
+    assert load_model(kept).sha256 == tiny_model.sha256
+
+
+def test_a_model_that_can_be_kept_nowhere(tiny_model: TrainedModel, tmp_path: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        with pytest.raises(WriteError, match=r"too large.*nor can the model be kept elsewhere"):
+            tiny_model.save_or_keep(tmp_path / "tiny.safetensors")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_sha256_knows_weights_and_null(tiny_model: TrainedModel, saved: Path) -> None:
