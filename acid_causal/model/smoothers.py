@@ -58,10 +58,7 @@ class Smoother:
         # All ridges in one product, side by side: a product for each would copy the basis.
         shrunken = coefficients[:, :, None] * self.shrink[:, None]  # (batch, t, ridges, m)
         fits = (shrunken.flatten(1, 2) @ self.u.mT).unflatten(1, shrunken.shape[1:3])
-        loo = (centred[:, :, None] - fits) / (1 - self.leverage[:, None])
-        best = loo.square().mean(dim=3).argmin(dim=2)  # (batch, t)
-        index = best[:, :, None, None].expand(-1, -1, -1, v.shape[2])
-        return loo.gather(2, index)[:, :, 0], best
+        return leave_one_out(centred, fits, 1 - self.leverage)
 
     def cross_validation(
         self, energy: Float[Tensor, "batch t 1"], coefficients: Float[Tensor, "batch t m"]
@@ -84,6 +81,27 @@ class Smoother:
         index = ridges[..., None].expand(-1, -1, self.shrink.shape[-1])
         shrink = self.shrink.gather(1, index)  # (batch, t, m)
         return mean + (shrink * ((v - mean) @ self.u)) @ self.u.mT
+
+
+def leave_one_out(
+    v: Float[Tensor, "batch t n"],
+    fits: Float[Tensor, "batch t ridges n"],
+    freedom: Float[Tensor, "batch ridges n"],
+) -> tuple[Float[Tensor, "batch t n"], Int[Tensor, "batch t"]]:
+    """Computes leave-one-out residuals of linear smoothers, at the ridge where they are smallest.
+
+    Args:
+        v: the targets.
+        fits: Hv at each ridge.
+        freedom: 1 - diag H.
+
+    Returns:
+        The residuals, and the index of the ridge of each target.
+    """
+    residuals = (v[:, :, None] - fits) / freedom[:, None]
+    best = residuals.square().mean(dim=3).argmin(dim=2)
+    index = best[:, :, None, None].expand(-1, -1, -1, v.shape[2])
+    return residuals.gather(2, index)[:, :, 0], best
 
 
 def residualise(

@@ -17,8 +17,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 
+from acid_causal.model.smoothers import leave_one_out
 from acid_causal.model.spectral import eigh
-from acid_causal.model.transform import rank_normal
+from acid_causal.model.transform import rank_normal, standardise
 from acid_causal.synthetic import Batch
 from acid_causal.synthetic.draws import coin, integer, log_uniform, rand, randn
 from acid_causal.synthetic.mechanisms import TRAINING
@@ -167,7 +168,7 @@ def _redraw(
     # What depends on a target depends on its innovation given Z, or on its values.
     by_value = coin(generator, 0.5, batch, 1, t) > 0
     with_z = coin(generator, 0.4, batch, 1) > 0
-    causes = [torch.where(by_value[..., 0], _unit(real), innovation)]
+    causes = [torch.where(by_value[..., 0], standardise(real[..., None])[..., 0], innovation)]
     latent = []
     for j in range(1, t):
         present = parents[:, j, :j]
@@ -177,14 +178,9 @@ def _redraw(
         links = torch.cat([torch.stack(causes, dim=2), z], dim=2)
         drawn = equation([(links, torch.cat([present, near], dim=1))], n, domain, generator)
         value = fit[..., j] + scale[..., j] * drawn
-        causes.append(torch.where(by_value[..., j], _unit(value), drawn))
+        causes.append(torch.where(by_value[..., j], standardise(value[..., None])[..., 0], drawn))
         latent.append(value)
     return torch.stack(latent, dim=2), structure.dependent(generator)
-
-
-def _unit(values: Float[Tensor, "batch n"]) -> Float[Tensor, "batch n"]:
-    centred = values - values.mean(dim=1, keepdim=True)
-    return centred / centred.square().mean(dim=1, keepdim=True).sqrt().clamp(min=1e-6)
 
 
 # ---- regression --------------------------------------------------------------------
@@ -218,16 +214,11 @@ def _regress(
     shrink = s[:, None, :] / (s[:, None, :] + ridges)  # (batch, ridges, m)
     fits = u[:, None] @ (shrink[..., None] * coefficients[:, None])
     leverage = 1 / known + shrink @ u[:, :known].square().mT  # (batch, ridges, known)
-    residuals = ((v - mean)[:, None] - fits[:, :, :known]) / (1 - leverage).clamp(min=0.1)[
-        ..., None
-    ]
-    best = residuals.square().mean(dim=2).argmin(dim=1)[:, None, None, :]
-
-    def chosen(of_ridges: Tensor) -> Tensor:
-        return of_ridges.gather(1, best.expand(-1, -1, of_ridges.shape[2], -1))[:, 0]
-
-    fit, residual = mean + chosen(fits), chosen(residuals)
-    residual = residual - residual.mean(dim=1, keepdim=True)
+    residual, best = leave_one_out(
+        (v - mean).mT, fits[:, :, :known].permute(0, 3, 1, 2), (1 - leverage).clamp(min=0.1)
+    )
+    fit = mean + fits.gather(1, best[:, None, None].expand(-1, -1, fits.shape[2], -1))[:, 0]
+    residual = (residual - residual.mean(dim=2, keepdim=True)).mT
     sd = residual.square().mean(dim=1, keepdim=True).sqrt().clamp(min=1e-3)
     noise = _among_neighbours(
         residual / sd, _keys(torch.cat([z, at], dim=1), fit, generator), generator
