@@ -94,5 +94,5 @@ def _cause(x: Tensor, near: Tensor, generator: Generator) -> Tensor:
     drawn = family(argument[None, :, None], torch.ones(1, 1), generator)[0]
     # Normal scores of a function keep what it is for, the order, and fill the range of places.
     jitter = 1e-3 * randn(generator, len(drawn))
-    rank = stats.rankdata(drawn + jitter, method="ordinal").astype(int) - 1
+    rank = (drawn + jitter).argsort().argsort()
     return torch.special.ndtri((rank + 0.5) / len(drawn))
