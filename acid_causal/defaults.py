@@ -21,3 +21,6 @@ NULL_QUESTIONS = 100_000
 # Of fine-tuning.
 FINETUNING_STEPS = 500
 FINETUNING_NULL_QUESTIONS = 15_000
+
+# Largest table that the command line reads, in MB.
+SIZE_LIMIT = 1000

@@ -1,5 +1,6 @@
-"""Writing files so that a reader finds the old content or the new one, never a part."""
+"""Files: read within bounds; written so that a reader finds the old or the new, never a part."""
 
+import errno
 import glob
 import hashlib
 import os
@@ -36,6 +37,31 @@ def user_path(path: Any) -> Path:
     except (TypeError, ValueError, RuntimeError) as error:  # RuntimeError: nobody of this name
         raise OptionError(f"a path was expected, not {path!r}: {error}") from error
     return read
+
+
+def read_bytes(path: str | Path, *, most: int) -> bytes:
+    """Reads a whole file that is one: neither a pipe, which may never end, nor a device.
+
+    Args:
+        path: The file.
+        most: Bytes that it may hold.
+
+    Raises:
+        OSError: It cannot be read, is no file, or holds more; `strerror` says so.
+    """
+
+    def without_waiting(name: str, flags: int) -> int:
+        # A pipe that nobody writes to would keep `open` waiting.
+        return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
+
+    with open(user_path(path), "rb", opener=without_waiting) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            reason = "it is a pipe or a device; write what comes out of it to a file first"
+            raise OSError(errno.EINVAL, reason)
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"it holds more than {most:,} bytes")
+    return content
 
 
 def write_atomically(path: str | Path, content: str | bytes | Callable[[Path], object]) -> None:

@@ -11,17 +11,23 @@ from acid_causal.cli.options import (
     Alpha,
     Decimal,
     Device,
+    Encoding,
+    Header,
     Json,
     Missing,
+    MissingTexts,
     Model,
     Null,
     Permutations,
     Separator,
+    SizeLimit,
     Table,
+    Thousands,
 )
 from acid_causal.cli.output import print_json, warnings_as_lines
-from acid_causal.cli.tables import known_names
+from acid_causal.cli.tables import known_names, read_format, require_numbers
 from acid_causal.errors import InputError, unknown
+from acid_causal.tables.table_file import read_table_file
 
 
 def ask(
@@ -38,7 +44,12 @@ def ask(
     missing: Missing = defaults.MISSING,
     alpha: Alpha = defaults.ALPHA,
     separator: Separator = None,
-    decimal: Decimal = ".",
+    decimal: Decimal = None,
+    thousands: Thousands = None,
+    encoding: Encoding = None,
+    header: Header = None,
+    na: MissingTexts = None,
+    size_limit: SizeLimit = defaults.SIZE_LIMIT,
     device: Device = defaults.DEVICE,
     as_json: Json = False,
 ) -> None:
@@ -50,14 +61,15 @@ def ask(
       acid-causal test data.csv smoking cancer --given age,sex
       acid-causal test data.csv smoking cancer --given age --json
     """  # noqa: D301
-    from acid_causal.inference.tester import Tester
-    from acid_causal.tables.table_file import read_table_file
-
-    frame = read_table_file(data, separator=separator, decimal=decimal)
-    cond = _read_columns(x, y, given or [], list(frame.columns))
+    form = read_format(separator, decimal, thousands, encoding, header, na, size_limit)
     with warnings_as_lines():
+        frame = read_table_file(data, form)
+        x, y, cond = _read_columns(x, y, given or [], list(frame.columns))
         # Only the columns of the question, so that the others may hold anything.
-        asked = frame[[x, y, *cond]]
+        asked = require_numbers(frame[[x, y, *cond]], form.marks, droppable=False)
+
+        from acid_causal.inference.tester import Tester
+
         tester = Tester(
             asked, model=model, device=device, null=null, permutations=permutations,
             missing=missing,
@@ -83,8 +95,11 @@ def ask(
     typer.echo(f"n            {answer.n}")
 
 
-def _read_columns(x: str, y: str, given: Sequence[str], columns: Sequence[str]) -> list[str]:
+def _read_columns(
+    x: str, y: str, given: Sequence[str], columns: Sequence[str]
+) -> tuple[str, str, list[str]]:
     """Splits the names of the conditioning set, and checks that all names make a question."""
+    x, y = x.strip(), y.strip()
     for name in (x, y):
         if name not in columns:
             raise unknown("column", name, columns)
@@ -94,4 +109,4 @@ def _read_columns(x: str, y: str, given: Sequence[str], columns: Sequence[str]) 
     for name in (x, y):
         if name in cond:
             raise InputError(f"the column {name!r} is both tested and in the conditioning set")
-    return cond
+    return x, y, cond

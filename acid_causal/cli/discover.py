@@ -20,22 +20,28 @@ from acid_causal.cli.options import (
     Decimal,
     Device,
     Drop,
+    Encoding,
+    Header,
     Json,
     Keep,
     Missing,
+    MissingTexts,
     Model,
     Null,
     Overwrite,
     Permutations,
     Separator,
+    SizeLimit,
     Table,
+    Thousands,
     Threads,
     set_threads,
 )
 from acid_causal.cli.output import print_json, warnings_as_lines
-from acid_causal.cli.tables import choose_columns, known_names
+from acid_causal.cli.tables import choose_columns, known_names, read_format
 from acid_causal.errors import OptionError
 from acid_causal.report.file_names import FILES, holds_results
+from acid_causal.tables.table_file import read_table_file, table_name
 
 if TYPE_CHECKING:
     from acid_causal.discovery.discovery import Discovery
@@ -51,7 +57,12 @@ def discover(
     drop: Drop = None,
     missing: Missing = defaults.MISSING,
     separator: Separator = None,
-    decimal: Decimal = ".",
+    decimal: Decimal = None,
+    thousands: Thousands = None,
+    encoding: Encoding = None,
+    header: Header = None,
+    na: MissingTexts = None,
+    size_limit: SizeLimit = defaults.SIZE_LIMIT,
     method: Annotated[
         str,
         typer.Option(
@@ -160,19 +171,20 @@ def discover(
     Exit codes: 0 done, 1 the system failed (disk full), 2 a mistake in the
     command or the table, 130 stopped by Ctrl-C.
     """  # noqa: D301
-    from acid_causal.discovery.discovery import discover as discover_graph
-    from acid_causal.tables.table_file import read_table_file, table_name
-
-    set_threads(threads)
-    whole = read_table_file(data, separator=separator, decimal=decimal)
-    frame = choose_columns(whole, columns or [], drop or [])
-    known = _read_knowledge(knowledge, forbid or [], required or [], list(frame.columns))
-    # A place that cannot be written to is told now, and not after minutes of work.
-    folder = out or Path(f"{table_name(data)}-graph")
-    sources = [data, Path(model), *([] if knowledge is None else [knowledge])]
-    again = overwrite or holds_results(folder)
-    folder = claim_folder("--out", folder, FILES, read=sources, overwrite=again)
+    form = read_format(separator, decimal, thousands, encoding, header, na, size_limit)
     with warnings_as_lines():
+        whole = read_table_file(data, form)
+        frame = choose_columns(whole, columns or [], drop or [], form.marks)
+        known = _read_knowledge(knowledge, forbid or [], required or [], list(frame.columns))
+        # A place that cannot be written to is told now, and not after minutes of work.
+        folder = out or Path(f"{table_name(data)}-graph")
+        sources = [data, Path(model), *([] if knowledge is None else [knowledge])]
+        again = overwrite or holds_results(folder)
+        folder = claim_folder("--out", folder, FILES, read=sources, overwrite=again)
+
+        from acid_causal.discovery.discovery import discover as discover_graph
+
+        set_threads(threads)
         found = discover_graph(
             frame, method=method, alpha=alpha, model=model, knowledge=known, max_size=max_size,
             bootstrap=bootstrap, rows=rows, fraction=fraction, seed=seed, n_jobs=n_jobs,

@@ -13,19 +13,25 @@ from acid_causal.cli.options import (
     Decimal,
     Device,
     Drop,
+    Encoding,
+    Header,
     Json,
     Keep,
     Missing,
+    MissingTexts,
     Model,
     Overwrite,
     Separator,
+    SizeLimit,
     Table,
+    Thousands,
     Threads,
     set_threads,
 )
 from acid_causal.cli.output import print_json, warnings_as_lines
-from acid_causal.cli.tables import choose_columns
+from acid_causal.cli.tables import choose_columns, read_format
 from acid_causal.errors import require
+from acid_causal.tables.table_file import read_table_file, table_name
 
 ENDING = ".safetensors"
 
@@ -36,7 +42,12 @@ def finetune(
     drop: Drop = None,
     missing: Missing = defaults.MISSING,
     separator: Separator = None,
-    decimal: Decimal = ".",
+    decimal: Decimal = None,
+    thousands: Thousands = None,
+    encoding: Encoding = None,
+    header: Header = None,
+    na: MissingTexts = None,
+    size_limit: SizeLimit = defaults.SIZE_LIMIT,
     model: Model = defaults.MODEL,
     steps: Annotated[
         int, typer.Option(metavar="N", min=1, help="Training steps.", rich_help_panel=METHOD)
@@ -74,17 +85,18 @@ def finetune(
       acid-causal finetune data.csv --out mine.safetensors --steps 1000
       acid-causal discover data.csv --model mine.safetensors
     """  # noqa: D301
-    from acid_causal.tables.table_file import read_table_file, table_name
-    from acid_causal.training.finetuning import finetune as adapt
-
-    set_threads(threads)
-    whole = read_table_file(data, separator=separator, decimal=decimal)
-    frame = choose_columns(whole, columns or [], drop or [])
-    # A place that cannot be written to is told now, and not after minutes of work.
-    path = out or Path(f"{table_name(data)}-acid{ENDING}")
-    require(path.suffix == ENDING, "--out", str(path), f"a {ENDING} file")
-    path = claim_file("--out", path, read=[data, Path(model)], overwrite=overwrite)
+    form = read_format(separator, decimal, thousands, encoding, header, na, size_limit)
     with warnings_as_lines():
+        whole = read_table_file(data, form)
+        frame = choose_columns(whole, columns or [], drop or [], form.marks)
+        # A place that cannot be written to is told now, and not after minutes of work.
+        path = out or Path(f"{table_name(data)}-acid{ENDING}")
+        require(path.suffix == ENDING, "--out", str(path), f"a {ENDING} file")
+        path = claim_file("--out", path, read=[data, Path(model)], overwrite=overwrite)
+
+        from acid_causal.training.finetuning import finetune as adapt
+
+        set_threads(threads)
         adapted = adapt(
             frame, model=model, steps=steps, seed=seed, device=device, missing=missing,
             null_questions=null_questions,

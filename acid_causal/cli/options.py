@@ -10,9 +10,7 @@ TABLE, METHOD, KNOWN, CONFIDENCE, RESULTS, MACHINE = (
     "Table", "Method", "What is known beforehand", "Confidence", "Results", "Machine"
 )  # fmt: skip
 
-Table = Annotated[
-    Path, typer.Argument(metavar="DATA", help="CSV, TSV, Parquet or Excel, with a header.")
-]
+Table = Annotated[Path, typer.Argument(metavar="DATA", help="CSV or other text, Parquet or Excel.")]
 Keep = Annotated[
     list[str] | None,
     typer.Option(
@@ -34,14 +32,54 @@ Missing = Annotated[
 Separator = Annotated[
     str | None,
     typer.Option(
-        metavar="TEXT",
-        help="What separates fields in a text file. Default: by its ending.",
+        metavar="MARK",
+        help="What separates the fields of a text. Default: what makes a table of it.",
         rich_help_panel=TABLE,
     ),
 ]
 Decimal = Annotated[
-    str,
-    typer.Option(metavar="MARK", help="Decimal mark in a text file.", rich_help_panel=TABLE),
+    str | None,
+    typer.Option(
+        metavar="MARK",
+        help="Decimal mark in a text, . or , Default: as the column's numbers show.",
+        rich_help_panel=TABLE,
+    ),
+]
+Thousands = Annotated[
+    str | None,
+    typer.Option(metavar="MARK", help="What groups thousands in a text.", rich_help_panel=TABLE),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Encoding of a text. Default: UTF-8, or what it looks like.",
+        rich_help_panel=TABLE,
+    ),
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first row holds names. Default: it does, unless it looks like data.",
+        rich_help_panel=TABLE,
+        show_default=False,
+    ),
+]
+MissingTexts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--na",
+        metavar="TEXT",
+        help="Stands for a missing value, as NA and an empty field do; repeatable.",
+        rich_help_panel=TABLE,
+    ),
+]
+SizeLimit = Annotated[
+    int,
+    typer.Option(
+        metavar="MB", min=1, help="Largest table to read, unpacked.", rich_help_panel=TABLE
+    ),
 ]
 Alpha = Annotated[
     float,

@@ -36,9 +36,11 @@ def warnings_as_lines(*, at_once: bool = False) -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("always", AcidWarning)
         warnings.showwarning = take  # type: ignore[assignment]
-        yield
-    for message in caught:
-        _print_warning(message)
+        try:
+            yield
+        finally:
+            for message in dict.fromkeys(map(str, caught)):
+                _print_warning(message)
 
 
 def _print_warning(message: Warning | str) -> None:

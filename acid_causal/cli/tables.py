@@ -1,13 +1,12 @@
 """From a file and the names on the command line to the columns of a question."""
 
-import re
 import shlex
 from collections.abc import Sequence
 from typing import Any
 
 from acid_causal.errors import InputError, InputTypeError, listed, unknown
-
-_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+from acid_causal.tables.number_marks import Marks, read_numbers
+from acid_causal.tables.table_file import Format, check_marks
 
 
 def split_names(texts: Sequence[str], columns: Sequence[str]) -> list[str]:
@@ -45,13 +44,34 @@ def known_names(texts: Sequence[str], columns: Sequence[str]) -> list[str]:
     return names
 
 
-def choose_columns(frame: Any, keep: Sequence[str], drop: Sequence[str]) -> Any:
+def read_format(
+    separator: str | None,
+    decimal: str | None,
+    thousands: str | None,
+    encoding: str | None,
+    header: bool | None,
+    na: Sequence[str] | None,
+    size_limit: int,
+) -> Format:
+    """Reads the options that say what a table's file looks like; see `options`.
+
+    Raises:
+        OptionError: a mark is none.
+    """
+    marks = check_marks(decimal, thousands)
+    return Format(separator, marks, encoding, header, na or (), size_limit * 1_000_000)
+
+
+def choose_columns(
+    frame: Any, keep: Sequence[str], drop: Sequence[str], marks: Marks | None = None
+) -> Any:
     """Returns the columns of a frame that were asked for, as numbers.
 
     Args:
-        frame: a pandas DataFrame.
+        frame: a pandas DataFrame, as `read_table_file` gives it.
         keep: names to keep, in the form of the command line; none: all.
         drop: names to leave out.
+        marks: what the user says of numbers in texts.
 
     Raises:
         OptionError: a name is no column.
@@ -64,11 +84,20 @@ def choose_columns(frame: Any, keep: Sequence[str], drop: Sequence[str]) -> Any:
     chosen = frame[[name for name in kept if name not in dropped]]
     if not len(chosen.columns):
         raise InputError("no column is left; see --columns and --drop")
-    _require_numbers(chosen)
-    return chosen
+    return require_numbers(chosen, marks or Marks())
 
 
-def _require_numbers(frame: Any) -> None:
+def require_numbers(frame: Any, marks: Marks, *, droppable: bool = True) -> Any:
+    """Returns a frame whose columns are numbers.
+
+    Args:
+        frame: a pandas DataFrame.
+        marks: what the user says of numbers in texts.
+        droppable: whether there is an option to leave columns out.
+
+    Raises:
+        InputTypeError: a column is not, and what to do about it.
+    """
     from pandas.api.types import is_bool_dtype, is_complex_dtype, is_numeric_dtype
 
     odd = [
@@ -77,19 +106,47 @@ def _require_numbers(frame: Any) -> None:
         if not (is_numeric_dtype(frame[name]) or is_bool_dtype(frame[name]))
         or is_complex_dtype(frame[name])
     ]
+    # Whole numbers beyond 64 bits are objects.
+    odd = [name for name in odd if not _whole_numbers(frame[name])]
     if not odd:
-        return
-    examples = [_example(frame[name]) for name in odd]
-    shown = [f"{name!r} ({example!r})" for name, example in zip(odd, examples, strict=True)]
-    advice = (
-        "Turn yes and no into 1 and 0 and ordered levels into 0, 1, 2, or leave them out: "
-        f"--drop {shlex.quote(','.join(odd))}"
-    )
-    if all(_DECIMAL_COMMA.fullmatch(example) for example in examples):
-        advice = "They look like numbers with decimal commas: say so with --decimal ,"
+        return frame
+    faults = {name: _fault(frame[name], marks) for name in odd}
+    told = [f"{name!r} {fault}" for name, fault in faults.items() if fault]
+    if told:
+        raise InputTypeError(f"columns that cannot be read as numbers: {listed(told)}")
+    shown = [f"{name!r} ({_example(frame[name])!r})" for name in odd]
     raise InputTypeError(
-        f"columns that are not numbers (with a value of each): {listed(shown)}. {advice}"
+        f"columns that are not numbers (with a value of each): {listed(shown)}. "
+        "Turn yes and no into 1 and 0 and ordered levels into 0, 1, 2"
+        + (f", or leave them out: --drop {shlex.quote(','.join(odd))}" if droppable else "")
     )
+
+
+def _whole_numbers(column: Any) -> bool:
+    values = column.dropna() if column.dtype.kind == "O" else ()
+    return len(values) > 0 and all(type(value) is int for value in values)
+
+
+def _fault(column: Any, marks: Marks) -> str:
+    """Says what keeps a column that is mostly numbers from being one; "" if it is mostly not."""
+    if column.dtype.kind != "O" and str(column.dtype) not in ("str", "string"):
+        return ""
+    texts = [None if value != value or value is None else str(value).strip() for value in column]
+    found = read_numbers([text for text in texts if text is not None], marks)
+    if found.trouble:
+        return found.trouble
+    rows = [k for k, text in enumerate(texts) if text in found.culprits]
+    if not rows or 2 * len(rows) > len(texts):
+        return ""
+    text, others = str(texts[rows[0]]), len(rows) - 1
+    where = "the last row" if rows[0] == len(texts) - 1 else f"row {rows[0] + 1}"
+    more = f" and {others} more" if others else ""
+    advice = (
+        f"if it stands for a missing value, pass --na {shlex.quote(text)}"
+        if len(found.culprits) == 1 and where != "the last row"
+        else "mend or remove it"
+    )
+    return f"holds {text[:40]!r} in {where}{more}, and numbers elsewhere; {advice}"
 
 
 def _example(column: Any) -> str:

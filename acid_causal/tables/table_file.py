@@ -1,56 +1,44 @@
 """Reading a table from a file, for the command line."""
 
-import shlex
-import warnings
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
-from acid_causal.errors import InputError, require
+import numpy as np
 
-_PARQUET = (".parquet", ".pq")
-_EXCEL = (".xlsx", ".xlsm")
-_OTHER_SHEETS = (".xls", ".xlsb", ".ods")
+from acid_causal.errors import InputError, OptionError, listed, require, warn
+from acid_causal.files import user_path
+from acid_causal.tables import text_table
+from acid_causal.tables.binary_tables import read_parquet, read_sheet
+from acid_causal.tables.number_marks import MISSING_TEXTS, Marks, read_numbers
+from acid_causal.tables.source import EXCEL, PARQUET, TEXT, decode, read_source, unreadable
+
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
-# Every other ending is read as text, separated by commas.
+_KINDS = {".parquet": PARQUET, ".pq": PARQUET, ".xlsx": EXCEL, ".xlsm": EXCEL}
 _TABS = (".tsv", ".tab")
 
 
-def read_table_file(path: Path, *, separator: str | None = None, decimal: str = ".") -> Any:
-    """Reads a table with a header: CSV, TSV, Parquet, or the first sheet of an Excel file.
+@dataclass(frozen=True)
+class Format:
+    """What a user says of a file; None: nothing, so that the file itself tells.
 
-    Args:
-        path: the file; its ending says what it is. Text is UTF-8, separated by commas unless the
-            ending is .tsv or .tab.
-        separator: what separates the fields of a text file instead.
-        decimal: what separates the decimals of a number in a text file.
-
-    Returns:
-        A pandas DataFrame with the file's columns, whatever their types; their names are strings.
-
-    Raises:
-        InputError: the file cannot be read, or is no table.
-        OptionError: separator or decimal is not one character.
+    Attributes:
+        separator: what separates the fields of a text; a blank for any number of them.
+        marks: the decimal mark of a text, and what groups thousands.
+        encoding: of a text.
+        header: whether the first row holds names.
+        missing: texts that stand for a missing value, besides an empty field, NA and NaN.
+        size_limit: bytes that the file may hold, also unpacked and as numbers.
     """
-    ending = path.suffix.lower()
-    if ending in _OTHER_SHEETS:
-        raise InputError(f"cannot read the table {str(path)!r}: save it as .xlsx or as .csv first")
-    if ending in _PARQUET:
-        frame = _read_binary(path, "read_parquet", "pyarrow")
-    elif ending in _EXCEL:
-        frame = _read_binary(path, "read_excel", "openpyxl")
-    else:
-        mark = separator or ("\t" if ending in _TABS else ",")
-        mark = "\t" if mark == "\\t" else mark  # which is how one types a tab in a shell
-        require(len(mark) == 1, "separator", mark, "a single character")
-        require(len(decimal) == 1 and decimal != mark, "decimal", decimal, "another character")
-        frame = _read_text(path, mark, decimal)
-    frame.columns = [str(name) for name in frame.columns]
-    twice = frame.columns[frame.columns.duplicated()]
-    if len(twice):
-        raise InputError(f"{str(path)!r} has two columns named {twice[0]!r}; rename one of them")
-    return frame
+
+    separator: str | None = None
+    marks: Marks = field(default_factory=Marks)
+    encoding: str | None = None
+    header: bool | None = None
+    missing: Sequence[str] = ()
+    size_limit: int = 1_000_000_000
 
 
 def table_name(path: Path) -> str:
@@ -58,61 +46,222 @@ def table_name(path: Path) -> str:
     return Path(path.stem).stem if path.suffix.lower() in _COMPRESSED else path.stem
 
 
-def _read_text(path: Path, separator: str, decimal: str) -> Any:
-    import pandas as pd  # slow to import, and not needed without a file
+def read_table_file(path: Path, form: Format | None = None) -> Any:
+    """Reads a table: text, such as CSV, Parquet, or the first sheet of an Excel workbook.
 
-    advice = ""
+    The content says what it is: the kind, how it was packed, the encoding, the separator and the
+    marks in numbers. What is unusual is told in a warning.
+
+    Args:
+        path: the file; it is read whole.
+        form: what the user says of it.
+
+    Returns:
+        A pandas DataFrame with the file's columns, whatever their types; their names are strings,
+        without blanks around them.
+
+    Raises:
+        InputError: the file cannot be read, or is no table.
+        OptionError: separator, marks or encoding are none.
+    """
+    form = form or Format()
+    separator = None if form.separator is None else text_table.check_separator(form.separator)
+    path = user_path(path)
+    source = read_source(path, form.size_limit)
+    ending = path.suffix.lower()
+    if source.kind == TEXT and ending in _KINDS:
+        raise unreadable(path, f"it ends in {ending}, and is none; it may be damaged")
     try:
-        # The codec skips the mark that spreadsheets put at the beginning.
-        with path.open(encoding="utf-8-sig", newline="") as file, warnings.catch_warnings():
-            header = file.readline()
-            advice = _advice(header, separator)
-            if separator not in header and advice:
-                raise InputError(f"{str(path)!r} has a single column{advice}")
-            file.seek(0)
-            # Of rows longer than the header pandas would take the first fields for labels, or,
-            # without an index column, drop the last ones: either is a guess.
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            return pd.read_csv(
-                file, sep=separator, decimal=decimal, index_col=False, skipinitialspace=True,
-                low_memory=False,
-            )  # fmt: skip
-    except InputError:
+        if source.kind == PARQUET:
+            frame = read_parquet(path, source.content, form.size_limit)
+            frame.columns = _checked([str(name).strip() for name in frame.columns])
+        elif source.kind == EXCEL:
+            frame = _from_rows(path, read_sheet(path, source.content, form.size_limit), form)
+        else:
+            text, encoding = decode(path, source.content, form.encoding)
+            if encoding is not None:
+                warn(f"{str(path)!r} is not UTF-8 and is read as {encoding}; else say --encoding")
+            frame = _from_text(path, text, separator, form)
+    except OptionError:
         raise
-    except pd.errors.ParserWarning as error:
-        raise InputError(
-            f"{str(path)!r} has more fields in its rows than in its header; name every column"
-            f"{advice}"
-        ) from error
-    except (OSError, ValueError) as error:  # ValueError: of pandas' parser, or no UTF-8
-        raise _unreadable(path, error) from error
+    except (InputError, ValueError, OverflowError) as error:  # of pandas' parser
+        told = str(error)
+        raise error if repr(str(path)) in told else unreadable(path, error) from error
+    if not len(frame):
+        names = ", ".join(frame.columns[:10])
+        raise unreadable(path, f"it holds names of columns ({names}) and no rows")
+    return frame
 
 
-def _advice(header: str, separator: str) -> str:
-    """Advises of another mark that may separate the names of a header; "" if there is none."""
-    marks = [mark for mark in ";\t|," if mark != separator and mark in header]
-    mark = max(marks, key=header.count, default="")
-    return f"; if {mark!r} separates them, say --separator {shlex.quote(mark)}" if mark else ""
+def _from_text(path: Path, text: str, separator: str | None, form: Format) -> Any:
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if not text.strip():
+        raise unreadable(path, "it is empty")
+    usual = text_table.TAB if path.name.lower().endswith(_TABS) else ","
+    mark = separator or text_table.find_separator(text, usual)
+    if separator is None and mark != usual:
+        shown = {text_table.TAB: "tabs", text_table.BLANKS: "blanks"}.get(mark, repr(mark))
+        warn(f"{shown} are taken for what separates the fields of {str(path)!r}; else say "
+             "--separator")  # fmt: skip
+    first = text_table.first_record(text, mark)
+    names, header = _names(path, first, form)
+
+    def parse(raw: Sequence[str] | None = None) -> Any:
+        return text_table.parse(text, mark, names, header=header, missing=form.missing, raw=raw)
+
+    frame = parse()
+    kept = _without_unnamed(path, frame, first if header else names)
+    return _with_numbers(path, kept, form, parse)
 
 
-def _read_binary(path: Path, reader: str, package: str) -> Any:
+def _from_rows(path: Path, rows: list[list[Any]], form: Format) -> Any:
     import pandas as pd
 
-    read: Callable[..., Any] = getattr(pd, reader)
-    try:
-        with path.open("rb") as file, warnings.catch_warnings():
-            # openpyxl tells of formats and checks of cells that it does not know.
-            warnings.simplefilter("ignore", UserWarning)
-            return read(file, engine=package)
-    except ImportError as error:
+    if not rows:
+        raise unreadable(path, "it is empty")
+    first = ["" if cell is None else cell for cell in rows[0]]
+    names, header = _names(path, first, form)
+    data = rows[1:] if header else rows
+    width = max(map(len, data), default=0)
+    if width > len(names):
+        raise InputError("it has more fields in its rows than in its header; name every column")
+    frame = pd.DataFrame(
+        [row + [None] * (len(names) - len(row)) for row in data], columns=names, dtype=object
+    )
+    absent = [*MISSING_TEXTS, *form.missing]
+    frame = frame.mask(frame.isin(absent), None).infer_objects()
+    return _with_numbers(
+        path, _without_unnamed(path, frame, first if header else names), form, None
+    )
+
+
+# ---- names -------------------------------------------------------------------------------------
+
+
+def _names(path: Path, first: Sequence[Any], form: Format) -> tuple[list[str], bool]:
+    """Names the columns by the first row, or by numbers if it is data."""
+    if form.header is False:
+        return [f"X{k + 1}" for k in range(len(first))], False
+    if form.header is None and text_table.looks_like_data(first):
+        shown = listed(list(map(str, first)), 5)
         raise InputError(
-            f"{str(path)!r} needs {package} to be read: pip install 'acid-causal[discover]'"
-        ) from error
-    except (OSError, ValueError, KeyError, BadZipFile) as error:
-        raise _unreadable(path, error) from error
+            f"the first row, {shown}, looks like data and not like names; pass --no-header, or "
+            "--header if they are names"
+        )
+    return _checked([str(name).strip() or f"column {k + 1}" for k, name in enumerate(first)]), True
 
 
-def _unreadable(path: Path, error: Exception) -> InputError:
-    told = isinstance(error, OSError) and error.strerror
-    reason = error.strerror if told else str(error).strip()  # type: ignore[attr-defined]
-    return InputError(f"cannot read the table {str(path)!r}: {reason}")
+def _checked(names: list[str]) -> list[str]:
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise InputError(f"two columns are named {twice[0]!r}; rename one of them")
+    return names
+
+
+def _without_unnamed(path: Path, frame: Any, first: Sequence[Any]) -> Any:
+    """Drops columns without a name that are empty or count the rows, and tells of others."""
+    for name, given in zip(list(frame.columns), first, strict=True):
+        if str(given).strip():
+            continue
+        column = frame[name]
+        if column.isna().all():
+            frame = frame.drop(columns=name)
+        elif _counts(column):
+            warn(f"the column without a name in {str(path)!r} counts the rows and is left out")
+            frame = frame.drop(columns=name)
+        else:
+            warn(f"a column without a name in {str(path)!r} is called {name!r}")
+    return frame
+
+
+def _counts(column: Any) -> bool:
+    if column.dtype.kind not in "iu":
+        return False
+    start = column.iloc[0]
+    return start in (0, 1) and bool(
+        (column.to_numpy() == np.arange(start, start + len(column))).all()
+    )
+
+
+# ---- numbers -----------------------------------------------------------------------------------
+
+
+def _with_numbers(path: Path, frame: Any, form: Format, raw: Any) -> Any:
+    """Turns columns of texts into numbers where all of a column's texts are such.
+
+    Args:
+        path: for messages.
+        frame: the table.
+        form: what the user says.
+        raw: reads columns as text from the file; None where numbers have no marks of their own.
+    """
+    by_comma: list[str] = []
+    grouped: list[str] = []
+    for name in frame.columns:
+        texts = as_texts(frame[name])
+        if texts is None:
+            continue
+        found = read_numbers(texts.dropna(), form.marks)
+        if found.values:
+            frame[name] = _mapped(texts, found.values)
+            if found.reading is not None and found.reading.decimal == ",":
+                by_comma.append(name)
+            elif found.reading is not None and form.marks == Marks():
+                grouped.append(name)
+    for names, what, other in (
+        (by_comma, "decimal marks", "--thousands ,"), (grouped, "marks of thousands", "--decimal ,")
+    ):  # fmt: skip
+        if names and form.marks == Marks():
+            warn(f"{str(path)!r}: commas are taken for {what} in {listed(names)}; else say {other}")
+    if raw is not None and (by_comma or form.marks.decimal == "," or form.marks.thousands == "."):
+        _reread(frame, raw, form.marks)
+    return frame
+
+
+def _reread(frame: Any, raw: Any, marks: Marks) -> None:
+    """Reads again what pandas took for numbers with a decimal point, in a file of commas.
+
+    What may be either is left as text, of which `choose_columns` tells.
+    """
+    floats = [name for name in frame.columns if frame[name].dtype.kind == "f"]
+    if not floats:
+        return
+    for name, texts in raw(floats).items():
+        different = [text for text in texts.dropna().str.strip().unique() if "." in text]
+        if different:
+            found = read_numbers(texts.dropna().str.strip(), marks)
+            frame[name] = _mapped(texts.str.strip(), found.values) if found.values else texts
+
+
+def _mapped(texts: Any, values: dict[str, int | float]) -> Any:
+    import pandas as pd
+
+    numbers = [values.get(text) for text in texts]
+    exact = all(isinstance(number, int) for number in numbers)
+    wide = exact and any(abs(number) >= 2**63 for number in values.values())
+    kind = object if wide else ("int64" if exact else "float64")
+    return pd.Series(numbers, index=texts.index, dtype=kind)
+
+
+def as_texts(column: Any) -> Any:
+    """Returns a column without blanks around its texts; None if not all of it are texts."""
+    if column.dtype.kind != "O" and str(column.dtype) not in ("str", "string"):
+        return None
+    if hasattr(column, "cat") or not all(isinstance(value, str) for value in column.dropna()):
+        return None
+    stripped = column.astype(object).where(column.notna(), None).map(str.strip, na_action="ignore")
+    return stripped.where(~stripped.isin(MISSING_TEXTS), None)
+
+
+def check_marks(decimal: str | None, thousands: str | None) -> Marks:
+    """Reads the options for the marks in numbers.
+
+    Raises:
+        OptionError: they are none.
+    """
+    known = decimal in (None, ".", ",")
+    require(known, "decimal", decimal, "'.' or ','")
+    fine = thousands is None or (len(thousands) == 1 and not thousands.isalnum())
+    require(fine, "thousands", thousands, "a single mark, such as ',' or a blank")
+    require(thousands is None or thousands != decimal, "thousands", thousands, "another mark")
+    return Marks(decimal, thousands)

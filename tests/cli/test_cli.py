@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -176,7 +177,7 @@ def test_a_constant_column(
         (["a", "b", "--given", "c,kid"], "unknown column 'kid'. Did you mean 'kind'?"),
         (["a", "a"], "'a' cannot be tested against itself"),
         (["a", "b", "--given", "c,b"], "'b' is both tested and in the conditioning set"),
-        (["a", "kind"], "'kind' (str)"),
+        (["a", "kind"], "'kind' ('text')"),
         (["a", "b", "--missing", "dorp"], "Did you mean 'drop'?"),
         (["a", "b", "--null", "poled"], "Did you mean 'pooled'?"),
         (["a", "b", "--device", "tpu"], "no such device: 'tpu'"),
@@ -200,6 +201,32 @@ def test_a_file_that_cannot_be_read(run_command: RunCommand, tmp_path: Path) -> 
     done = run_command("test", tmp_path / "none.csv", "a", "b")
     assert done.code == 2
     assert done.err == f"error: cannot read the table {str(tmp_path / 'none.csv')!r}: {MISSING}\n"
+
+
+def test_files_of_all_forms(
+    run_command: RunCommand, weights: Path, csv: Path, frame: pd.DataFrame
+) -> None:
+    """What a file looks like moves no answer, and what was taken for granted is told."""
+    ask = ["--model", weights, "--json"]
+    expected = json.loads(run_command("test", csv, "a", "c", *ask).out)["pvalue"]
+    named = frame.rename(columns={"a": "größe ", "c": "c "})
+    options: dict[str, tuple[dict[str, Any], list[str]]] = {
+        "german.csv": ({"sep": ";", "decimal": ",", "encoding": "cp1252"}, []),
+        "told.csv": ({"sep": ";", "decimal": ",", "encoding": "cp1252"},
+                     ["--separator", ";", "--decimal", ",", "--encoding", "cp1252"]),
+        "packed.csv.gz": ({}, []),
+        "blanks.txt": ({"sep": " "}, []),
+        "bare.csv": ({"header": False}, ["--no-header"]),
+    }  # fmt: skip
+    for name, (form, words) in options.items():
+        named.to_csv(csv.parent / name, index=False, **form)
+        x, y = ("X1", "X3") if "--no-header" in words else ("größe", "c ")
+        done = run_command("test", csv.parent / name, x, y, *words, *ask)
+        assert json.loads(done.out)["pvalue"] == pytest.approx(expected, abs=1e-6)
+        told = {"german.csv": 3, "blanks.txt": 1}.get(name, 0)
+        assert [line[:9] for line in done.err.splitlines()] == ["warning: "] * told
+    done = run_command("test", csv.parent / "bare.csv", "X1", "X3", "--size-limit", "1", *ask)
+    assert (done.code, "--no-header" in done.err) == (2, True)
 
 
 # ---- calibrate -----------------------------------------------------------------------

@@ -63,9 +63,26 @@ def test_columns_that_are_not_numbers(frame: pd.DataFrame) -> None:
         choose_columns(pd.DataFrame({"a kind": ["x"], "b": ["y"]}), [], [])
 
 
-def test_decimal_commas() -> None:
-    with pytest.raises(InputTypeError, match="--decimal ,"):
-        choose_columns(pd.DataFrame({"a": ["1,5", "2"], "b": ["-0,25", "1"]}), [], [])
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (["1,905", "2,310"], "'a' holds '1,905', which may be 1905 or 1.905; say --decimal or"),
+        (["1,905,000", "12,5"], "'a' mixes '1,905,000' and '12,5', which read as numbers in"),
+        (["1", "?", "2.5", "?"], r"'a' holds '\?' in row 2 and 1 more, and numbers "
+         r"elsewhere; if it stands for a missing value, pass --na '\?'"),
+        (["1", "2", "Total"], "'a' holds 'Total' in the last row, and numbers elsewhere; mend or"),
+        ([1, 2.5, "x", 3], "'a' holds 'x' in row 3, and numbers elsewhere; if it stands"),
+    ],
+)  # fmt: skip
+def test_the_culprit_is_shown(values: list[object], message: str) -> None:
+    frame = pd.DataFrame({"a": pd.Series(values, dtype=object), "kind": "text"})
+    with pytest.raises(InputTypeError, match=f"columns that cannot be read as numbers: {message}"):
+        choose_columns(frame, [], [])
+
+
+def test_whole_numbers_beyond_64_bits_are_numbers() -> None:
+    frame = pd.DataFrame({"a": pd.Series([2**70, None, 1], dtype=object)})
+    assert list(choose_columns(frame, [], [])) == ["a"]
 
 
 def test_many_columns_that_are_not_numbers() -> None:
