@@ -79,7 +79,6 @@ def test_a_tuned_model_is_not_lost_where_it_cannot_be_written(
 ) -> None:
     place, elsewhere = tmp_path / "place", tmp_path / "elsewhere"
     elsewhere.mkdir()
-    place.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(elsewhere))
 
     def tune(*_: object, **__: object) -> TrainedModel:
