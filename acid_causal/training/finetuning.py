@@ -17,7 +17,6 @@ from tqdm import tqdm
 
 from acid_causal import defaults
 from acid_causal.calibration.fitting import fit_null
-from acid_causal.calibration.scoring import transform_batch
 from acid_causal.device import resolve_device
 from acid_causal.errors import InputError, require, warn
 from acid_causal.model import ACIDModel
@@ -25,8 +24,8 @@ from acid_causal.settings import training_settings
 from acid_causal.synthetic import Batch, Stream
 from acid_causal.synthetic.draws import seeded
 from acid_causal.tables.inputs import Array, Table, read_table
+from acid_causal.training.descent import descend, make_optimiser
 from acid_causal.training.table_questions import MIN_COLUMNS, MIN_ROWS, TableStream
-from acid_causal.training.trainer import PairLoss, descend, make_optimiser
 from acid_causal.weights.checkpoint import TrainedModel, load_model
 from acid_causal.weights.recipe import TrainingConfig
 
@@ -59,7 +58,8 @@ def finetune(
         model: name of a shipped model, path of a weights file, or a loaded model, which stays as
             it is.
         steps: optimiser steps.
-        learning_rate: Adam's, at its peak; a tenth of the steps warm up, then it falls to zero.
+        learning_rate: Adam's, at its peak; a tenth of the steps warm up, then it falls to a
+            hundredth of the peak.
         seed: of all draws; on one device, equal seeds give equal models.
         device: "auto", "cpu", "cuda", or any torch device.
         missing: "raise", or "drop" to leave out the rows that lack a value in any column.
@@ -133,18 +133,14 @@ def train_on(
         progress: show a bar.
     """
     device = network.device
-    with (
-        training_settings(device),
-        tqdm(total=config.steps, disable=not progress, unit="step", desc="fine-tuning") as bar,
-    ):
-        loss_of, optimiser = PairLoss(network), make_optimiser(network, config)
-        network.train()
-        for step in range(config.steps):
-            torch.manual_seed(seed * 1_000_003 + step)
-            batch = draw(step, seeded("fine-tuning", seed, step, device=device))
-            loss = loss_of(transform_batch(batch, network.transform))
-            descend(network, optimiser, loss, config, step)
-            bar.update()
+
+    def drawn(step: int) -> Batch:
+        return draw(step, seeded("fine-tuning", seed, step, device=device))
+
+    with training_settings(device):
+        steps = descend(network, make_optimiser(network, config), drawn, config, seed=seed)
+        for _ in tqdm(steps, "fine-tuning", config.steps, disable=not progress, unit="step"):
+            pass
     network.eval()
 
 

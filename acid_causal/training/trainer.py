@@ -4,30 +4,25 @@
 devices; each draws its own batches of the stream.
 """
 
-import math
-import time
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 import torch.distributed as dist
-from jaxtyping import Float
-from torch import Tensor, nn
-from torch.nn.functional import binary_cross_entropy_with_logits
+from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
 from acid_causal import defaults
 from acid_causal.calibration.fitting import fit_null
 from acid_causal.calibration.null import default_null
-from acid_causal.calibration.scoring import score_pairs, transform_batch
 from acid_causal.device import resolve_device
 from acid_causal.errors import ModelError, OptionError
 from acid_causal.model import ACIDModel
 from acid_causal.settings import training_settings
-from acid_causal.synthetic import Batch, Stream
+from acid_causal.synthetic import Stream
+from acid_causal.training.descent import PairLoss, Step, descend, make_optimiser
 from acid_causal.training.metrics import MetricsLog
 from acid_causal.training.processes import join_process_group, rank_and_world
 from acid_causal.training.state import (
@@ -40,63 +35,8 @@ from acid_causal.training.state import (
 from acid_causal.weights.checkpoint import TrainedModel, load_model
 from acid_causal.weights.recipe import Recipe, TrainingConfig
 
-# A class that is rare in a batch counts for at most 1 / (2 * this) of its number more.
-_RAREST = 0.1
 # Settings of a model that its weights do not depend on: what they mean is the same with others.
 _NO_ARCHITECTURE = frozenset({"dropout", "smoother_rank"})
-
-
-class PairLoss(nn.Module):
-    """Binary cross-entropy over all pairs of targets of a batch, balanced between the classes."""
-
-    def __init__(self, model: ACIDModel) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, batch: Batch) -> Float[Tensor, ""]:
-        """Computes the loss, in nats; about ln 2 for a model that knows nothing."""
-        scored = score_pairs(self.model, batch)
-        label = scored.label
-        positive = label.mean()
-        weight = torch.where(
-            label > 0, 0.5 / positive.clamp(min=_RAREST), 0.5 / (1 - positive).clamp(min=_RAREST)
-        )
-        return binary_cross_entropy_with_logits(scored.logit, label, weight=weight)
-
-
-def learning_rate(config: TrainingConfig, step: int) -> float:
-    """Linear warm-up, then a cosine to a hundredth of the peak."""
-    if step < config.warmup:
-        return config.learning_rate * (step + 1) / config.warmup
-    done = (step - config.warmup) / max(1, config.steps - config.warmup)
-    return config.learning_rate * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * min(done, 1))))
-
-
-def make_optimiser(model: ACIDModel, config: TrainingConfig) -> torch.optim.Adam:
-    """Makes the optimiser of a run."""
-    return torch.optim.Adam(model.parameters(), lr=config.learning_rate, betas=(0.9, 0.99))
-
-
-def descend(
-    model: ACIDModel,
-    optimiser: torch.optim.Adam,
-    loss: Float[Tensor, ""],
-    config: TrainingConfig,
-    step: int,
-) -> Float[Tensor, ""]:
-    """Takes a step down the gradient of a loss, unless the gradient is not finite.
-
-    Returns:
-        The norm of the gradient, before it was clipped.
-    """
-    for group in optimiser.param_groups:
-        group["lr"] = learning_rate(config, step)
-    optimiser.zero_grad(set_to_none=True)
-    loss.backward()
-    norm = nn.utils.clip_grad_norm_(model.parameters(), config.clip)
-    if torch.isfinite(norm):
-        optimiser.step()
-    return norm
 
 
 def train_model(
@@ -193,71 +133,60 @@ class Trainer:
             OptionError: the folder holds a run already, and `resume` was not asked for; bfloat16
                 on a CPU.
         """
-        config = self.recipe.training
-        if config.precision == "bfloat16" and self.device.type == "cpu":
+        self._check_precision()
+        config, (rank, world) = self.recipe.training, rank_and_world()
+        with training_settings(self.device), ExitStack() as stack:
+            model, optimiser, progressed = self._set_up()
+            stream = Stream(self.recipe.stream, self.recipe.seed, self.device)
+            steps = descend(
+                model,
+                optimiser,
+                lambda step: stream[step * world + rank],
+                config,
+                seed=self.recipe.seed,
+                start=progressed.step,
+                loss_of=self._loss(model, world),
+            )
+            report = None
+            if rank == 0:
+                report = stack.enter_context(_Report(self.folder, config, progressed, progress))
+            for step in steps:
+                progressed = progressed.after(step.loss, step.seconds)
+                if report is None:
+                    continue
+                report.tell(step, progressed)
+                if step.number % config.checkpoint_every == 0 or step.number == config.steps:
+                    report.flush()
+                    self._save(model, optimiser, progressed)
+        return model
+
+    # ---- before the first step -----------------------------------------------------
+
+    def _check_precision(self) -> None:
+        if self.recipe.training.precision == "bfloat16" and self.device.type == "cpu":
             raise OptionError(
                 "precision bfloat16 is many times slower than float32 on a CPU; "
                 'train on a GPU, or with precision = "float32"'
             )
-        with training_settings(self.device):
-            return self._train(progress)
 
-    def _train(self, progress: bool) -> ACIDModel:
-        config = self.recipe.training
-        rank, world = rank_and_world()
+    def _set_up(self) -> tuple[ACIDModel, torch.optim.Adam, Progress]:
+        """Makes the model and its optimiser as they are before the next step."""
         torch.manual_seed(self.recipe.seed)
         model = ACIDModel(self.recipe.model).to(self.device)
         if self.start is not None:
             self._check_architecture(self.start)
             model.load_state_dict(self.start.network.state_dict())
-        optimiser = make_optimiser(model, config)
-        progressed = self._restore(model, optimiser)
-        step = progressed.step
+        optimiser = make_optimiser(model, self.recipe.training)
+        return model, optimiser, self._restore(model, optimiser)
+
+    def _loss(self, model: ACIDModel, world: int) -> nn.Module:
         loss_of: nn.Module = PairLoss(model)
-        if config.compile:
+        if self.recipe.training.compile:
             loss_of = torch.compile(loss_of, dynamic=True)  # type: ignore[assignment]
         if world > 1:
             # An empty Z leaves the attention to it without a gradient.
             loss_of = DistributedDataParallel(loss_of, find_unused_parameters=True)
-        stream = Stream(self.recipe.stream, self.recipe.seed, self.device)
-        model.train()
-        with ExitStack() as stack:
-            bar = stack.enter_context(
-                tqdm(
-                    total=config.steps, initial=step, disable=not progress or rank > 0, unit="step"
-                )
-            )
-            log = None
-            if rank == 0:
-                log = stack.enter_context(MetricsLog(self.folder / "metrics.jsonl", step))
-            while step < config.steps:
-                began = time.perf_counter()
-                # Seeding each step makes dropout, too, a function of (seed, step) alone.
-                torch.manual_seed(self.recipe.seed * 1_000_003 + step)
-                batch = transform_batch(stream[step * world + rank], model.transform)
-                with self._autocast():
-                    loss = loss_of(batch)
-                norm = descend(model, optimiser, loss, config, step)
-                step += 1
-                value = loss.item()
-                seconds = time.perf_counter() - began
-                progressed = progressed.after(value, seconds)
-                bar.update()
-                bar.set_postfix(loss=f"{progressed.loss:.3f}", refresh=False)
-                if log is not None:
-                    log.write(
-                        step=step, loss=value, source=batch.source, n=batch.z.shape[1],
-                        d_z=batch.z.shape[2], norm=norm.item(), seconds=seconds,
-                    )  # fmt: skip
-                    if step % config.checkpoint_every == 0 or step == config.steps:
-                        log.flush()
-                        self._save(model, optimiser, progressed)
-        return model
-
-    def _autocast(self) -> Any:
-        if self.recipe.training.precision == "float32":
-            return nullcontext()
-        return torch.autocast(self.device.type, dtype=torch.bfloat16)
+        return loss_of
 
     def _check_architecture(self, start: TrainedModel) -> None:
         """Refuses weights that do not fit, or that fit and would mean something else."""
@@ -273,6 +202,8 @@ class Trainer:
                 f"{'; '.join(other)}. Make the recipe's [model] equal to its own"
             )
 
+    # ---- checkpoints ---------------------------------------------------------------
+
     def _save(self, model: ACIDModel, optimiser: torch.optim.Adam, progressed: Progress) -> None:
         save_state(state_file(self.folder), model, optimiser, self.recipe, progressed)
 
@@ -287,3 +218,46 @@ class Trainer:
                 "go on with --resume, or choose another folder"
             )
         return Progress()
+
+
+class _Report:
+    """Shows a run's steps in a bar, and writes them down.
+
+    Args:
+        folder: where the run lives.
+        config: how many steps there will be.
+        progressed: how many there were.
+        show: show the bar.
+    """
+
+    def __init__(
+        self, folder: Path, config: TrainingConfig, progressed: Progress, show: bool
+    ) -> None:
+        done = progressed.step
+        self._bar = tqdm(total=config.steps, initial=done, disable=not show, unit="step")
+        self._log = MetricsLog(folder / "metrics.jsonl", done)
+
+    def tell(self, step: Step, progressed: Progress) -> None:
+        """Tells of a step that is done."""
+        self._bar.update()
+        self._bar.set_postfix(loss=f"{progressed.loss:.3f}", refresh=False)
+        self._log.write(
+            step=step.number,
+            loss=step.loss,
+            source=step.batch.source,
+            n=step.batch.z.shape[1],
+            d_z=step.batch.z.shape[2],
+            norm=step.norm,
+            seconds=step.seconds,
+        )
+
+    def flush(self) -> None:
+        """Hands the lines to the operating system."""
+        self._log.flush()
+
+    def __enter__(self) -> "_Report":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._log.__exit__()
+        self._bar.close()

@@ -29,7 +29,7 @@ class TrainingConfig:
     Attributes:
         steps: optimiser steps; one batch of the stream each.
         learning_rate: Adam's, at its peak.
-        warmup: steps of linear increase; a cosine to zero follows.
+        warmup: steps of linear increase; a cosine to a hundredth of the peak follows.
         clip: largest norm of the gradient.
         checkpoint_every: steps between checkpoints.
         precision: "bfloat16" runs matrix products in bf16 by autocast; on CUDA only.

@@ -22,7 +22,7 @@ from acid_causal.model import ACIDModel, ModelConfig
 from acid_causal.synthetic import Batch, Stream, StreamConfig
 from acid_causal.training.metrics import read_metrics
 from acid_causal.training.state import Progress
-from acid_causal.training.trainer import Trainer, learning_rate, train_model
+from acid_causal.training.trainer import Trainer, train_model
 from acid_causal.weights.checkpoint import TrainedModel, load_model
 from acid_causal.weights.recipe import Recipe, TrainingConfig
 from acid_causal.weights.tensor_file import read_tensors, save_tensors
@@ -128,15 +128,6 @@ def test_another_number_of_processes_is_refused(tmp_path: Path) -> None:
     del header["world"]  # as before the number was kept
     save_tensors(state, tensors, header)
     assert trained(RECIPE, tmp_path, resume=True)
-
-
-def test_schedule_warms_up_and_falls() -> None:
-    config = TrainingConfig(steps=1000, warmup=100, learning_rate=1e-3)
-    rates = [learning_rate(config, step) for step in range(1000)]
-    assert rates[0] == pytest.approx(1e-5)
-    assert max(rates) == pytest.approx(1e-3)
-    assert rates.index(max(rates)) in (99, 100)
-    assert rates[-1] == pytest.approx(1e-5, rel=0.05)
 
 
 @pytest.mark.parametrize("head", ["cross-covariance", "paper"])
