@@ -13,31 +13,34 @@ from torch import Tensor, nn
 
 from acid_causal.model import blocks
 from acid_causal.model.attention import FeedForward
+from acid_causal.model.classifier import Evidence, MonotoneClassifier
 from acid_causal.model.config import ModelConfig
 from acid_causal.model.encoder import Encoder, ZContext
-from acid_causal.model.heads import Lifted, make_head, residual_correlations, squared_norms
+from acid_causal.model.heads import (
+    CrossCovarianceHead,
+    Lifted,
+    joint_correlations,
+    make_head,
+    residual_correlations,
+    squared_norms,
+)
+from acid_causal.model.least_squares import LeastSquares
+from acid_causal.model.regressions import SMOOTHERS, Regressed, regress_ranks, regress_values
 from acid_causal.model.smoothers import (
-    RIDGES,
     Smoother,
+    fit_fine_smoothers,
     fit_smoothers,
-    follows_one,
     residualise,
     residualise_,
 )
-from acid_causal.model.transform import rank_normal, standardise
+from acid_causal.model.transform import rank_normal, robust, standardise, tame
 
-_SMOOTHERS = 3
-# The value, its residuals, the last of them on an even scale too, and the logs of their sds.
-_REGRESSIONS = _SMOOTHERS + 1
-_CHANNELS = 1 + _REGRESSIONS + _SMOOTHERS
+# The value, its residuals, one of them on an even scale too, and the logs of their sizes.
+_CHANNELS = 2 + 2 * SMOOTHERS
+# Correlations that a model which keeps values compares; see `_compare_residuals`.
+_COMPARED = 4
 # So many tokens go through the encoder at once where nothing but the cache matters.
 _TOKENS = 8192
-# How strongly the log of squared residuals is smoothed: noise rules it, so a heavy ridge.
-_SCALE_RIDGE = RIDGES.index(1.0)
-
-# A residual of less than this sd, of the linear smoother and of the others, is no more than what
-# ranks and ridges leave of an exact function of Z.
-_DETERMINED_LINEAR, _DETERMINED = 0.01, 0.03
 
 
 @dataclass(frozen=True)
@@ -45,15 +48,19 @@ class Conditioning:
     """A conditioning set, encoded: all that its targets need of it.
 
     Attributes:
-        z: the conditioning variables.
+        z: the conditioning variables, as `ACIDModel.transform` returns them.
+        tokens: the same, as they are embedded.
         contexts: what targets read of Z in each layer; None if there are too many rows to keep it.
         smoothers: closed-form regressions on Z; none if d_z = 0.
+        least_squares: least squares on the values; None if d_z = 0 or the network sees ranks alone.
         order: rows in the order of each conditioning variable.
     """
 
     z: Float[Tensor, "batch n d_z"]
+    tokens: Float[Tensor, "batch n d_z"]
     contexts: tuple[ZContext, ...] | None
     smoothers: tuple[Smoother, ...]
+    least_squares: LeastSquares | None
     order: Int[Tensor, "batch d_z n"]
 
     @property
@@ -67,7 +74,10 @@ class Conditioning:
         selected = {smoother: smoother[sets] for smoother in self.smoothers}
         contexts = self.contexts and tuple(context[sets] for context in self.contexts)
         smoothers = tuple(selected[smoother] for smoother in self.smoothers)
-        return Conditioning(self.z[sets], contexts, smoothers, self.order[sets])
+        least_squares = self.least_squares and self.least_squares[sets]
+        return Conditioning(
+            self.z[sets], self.tokens[sets], contexts, smoothers, least_squares, self.order[sets]
+        )
 
 
 @dataclass(frozen=True)
@@ -77,12 +87,15 @@ class TargetEncoding(Lifted):
     Attributes:
         residuals: of the regressions on Z, standardised; none if the classifier does not see them.
         explained: share of each component's variance that Z explains, by the best smoother.
+        nonlinear: share of what least squares leave that the best smoother explains; 0 where the
+            network sees ranks alone.
         determined: which components are functions of Z for all practical purposes.
         d_z: size of the conditioning set.
     """
 
     residuals: Float[Tensor, "m d regressions n"]
     explained: Float[Tensor, "m d"]
+    nonlinear: Float[Tensor, "m d"]
     determined: Bool[Tensor, "m d"]
     d_z: int
 
@@ -117,14 +130,20 @@ class ACIDModel(nn.Module):
         self.config = config
         channels = _CHANNELS if config.residual_channels else 1
         shows_residuals = config.residual_channels and config.classifier_facts
-        self.regressions = _REGRESSIONS if shows_residuals else 0
+        self.regressions = 0
+        if shows_residuals:
+            self.regressions = SMOOTHERS + (2 if config.keeps_values else 1)
         self.embed_target = FeedForward(channels, 2 * config.e, config.e)
         self.embed_z = FeedForward(1, 2 * config.e, config.e)
         self.encoder = Encoder(config)
         self.head = make_head(config)
-        facts = 4 if config.classifier_facts else 0
-        inputs = self.head.statistics + 2 * self.regressions + facts
-        self.classifier = nn.Sequential(nn.Linear(inputs, 64), nn.GELU(), nn.Linear(64, 1))
+        self.classifier: nn.Module
+        if config.keeps_values:
+            self.classifier = MonotoneClassifier(config.head_count + _COMPARED, facts=6)
+        else:
+            facts = 4 if config.classifier_facts else 0
+            inputs = self.head.statistics + 2 * self.regressions + facts
+            self.classifier = nn.Sequential(nn.Linear(inputs, 64), nn.GELU(), nn.Linear(64, 1))
 
     @property
     def device(self) -> torch.device:
@@ -133,18 +152,23 @@ class ACIDModel(nn.Module):
 
     def transform(self, columns: Float[Tensor, "batch n d"]) -> Float[Tensor, "batch n d"]:
         """Turns raw columns into what the network reads."""
-        return (
-            rank_normal(columns) if self.config.transform == "rank-normal" else standardise(columns)
-        )
+        transforms = {"rank-normal": rank_normal, "standardise": standardise, "values": robust}
+        return transforms[self.config.transform](columns)
+
+    @property
+    def reads(self) -> torch.dtype:
+        """Precision of the columns that the network reads."""
+        return torch.float64 if self.config.keeps_values else torch.float32
 
     def encode_conditioning(self, z: Float[Tensor, "batch n d_z"]) -> Conditioning:
         """Encodes conditioning sets; d_z may be 0."""
         with torch.no_grad(), _full_precision(z):
-            smoothers = fit_smoothers(z, self.config.smoother_rank) if z.shape[2] else ()
+            tokens, smoothers, least_squares = self._regressions_on(z)
         # Without attention over samples rows never meet in the encoder: many go through in blocks.
         at_once = self.config.sample_attention or z.shape[1] <= blocks.ROW_BLOCK
-        contexts = self._contexts(z) if at_once else None
-        return Conditioning(z, contexts, smoothers, order=z.mT.argsort(dim=2))
+        contexts = self._contexts(tokens) if at_once else None
+        order = z.mT.argsort(dim=2)
+        return Conditioning(z, tokens, contexts, smoothers, least_squares, order)
 
     def encode_targets(
         self, x: Float[Tensor, "batch t n d"], conditioning: Conditioning
@@ -169,13 +193,23 @@ class ACIDModel(nn.Module):
                 without_z = residualise if features.requires_grad else residualise_
                 features = without_z(features.flatten(1, 2), conditioning.smoothers).view(shape)
             features = _by_target(features, t, d).unflatten(2, (self.head.heads, -1))
+            if self.config.keeps_values and isinstance(self.head, CrossCovarianceHead):
+                spread = self.head.joint_spread(features)
+            else:
+                spread = self.head.spread(features)
+            of_targets = (
+                columns.unflatten(1, (t, d)).flatten(0, 1)
+                for columns in (regressed.explained, regressed.nonlinear, regressed.determined)
+            )
+            explained, nonlinear, determined = of_targets
             return TargetEncoding(
                 features=features,
                 norms=squared_norms(features),
-                spread=self.head.spread(features),
-                residuals=_by_target(_unit(regressed.channels[:, 1 : 1 + self.regressions]), t, d),
-                explained=regressed.explained.unflatten(1, (t, d)).flatten(0, 1),
-                determined=regressed.determined.unflatten(1, (t, d)).flatten(0, 1),
+                spread=spread,
+                residuals=_by_target(_unit(regressed.compared[:, : self.regressions]), t, d),
+                explained=explained,
+                nonlinear=nonlinear,
+                determined=determined,
                 d_z=conditioning.d_z,
             )
 
@@ -208,6 +242,8 @@ class ACIDModel(nn.Module):
             r: targets of a set in x.
             c: targets of a set in y.
         """
+        if self.config.keeps_values:
+            return self._score_jointly(x, y, r, c)
         d_x, d_y = x.explained.shape[1], y.explained.shape[1]
         of_components = self._compare(x.side_by_side(r), y.side_by_side(c))
         statistics = of_components.unflatten(1, (r, d_x)).unflatten(3, (c, d_y)).amax(dim=(2, 4))
@@ -231,6 +267,25 @@ class ACIDModel(nn.Module):
                 statistics = torch.cat([statistics, correlations], dim=-1)
         return statistics
 
+    def _score_jointly(
+        self, x: TargetEncoding, y: TargetEncoding, r: int, c: int
+    ) -> Float[Tensor, "sets r c"]:
+        """Scores them by the monotone classifier, all components of a target together."""
+        assert isinstance(self.head, CrossCovarianceHead)
+        rows, columns = x.side_by_side(r), y.side_by_side(c)
+        with _full_precision(x.features):
+            of_heads = self.head.compare_jointly(rows, columns, r, c)
+            of_residuals = _compare_residuals(rows.residuals, columns.residuals, r, c)
+        t, effect = (torch.cat(parts, dim=3) for parts in zip(of_heads, of_residuals, strict=True))
+        facts = []
+        for name in ("explained", "nonlinear"):
+            of_x = getattr(x, name).amax(dim=1).view(-1, r, 1).expand(-1, -1, c)
+            of_y = getattr(y, name).amax(dim=1).view(-1, 1, c).expand(-1, r, -1)
+            facts += [torch.minimum(of_x, of_y), torch.maximum(of_x, of_y)]
+        size = t.new_tensor([x.n / 300.0, (1 + x.d_z) / 4.0]).log()
+        known = torch.cat([torch.stack(facts, dim=3), size.expand(*t.shape[:3], 2)], dim=3)
+        return self.classifier(Evidence(t, effect, known, x.n))
+
     def forward(
         self,
         x: Float[Tensor, "batch n d_x"],
@@ -241,6 +296,26 @@ class ACIDModel(nn.Module):
         conditioning = self.encode_conditioning(z)
         encode = self.encode_targets
         return self.score(encode(x[:, None], conditioning), encode(y[:, None], conditioning))
+
+    def _regressions_on(
+        self, z: Float[Tensor, "batch n d_z"]
+    ) -> tuple[Float[Tensor, "batch n d_z"], tuple[Smoother, ...], LeastSquares | None]:
+        """Returns Z as it is embedded, and the regressions on it."""
+        rank = self.config.smoother_rank
+        if not self.config.keeps_values:
+            return z, fit_smoothers(z, rank) if z.shape[2] else (), None
+        ranks = rank_normal(z).float()
+        if not z.shape[2]:
+            return ranks, (), None
+        return ranks, fit_fine_smoothers(tame(z).float(), ranks, rank), LeastSquares.fit(z)
+
+    def _regress(self, columns: Float[Tensor, "batch columns n"], given: Conditioning) -> Regressed:
+        if self.config.keeps_values:
+            return regress_values(
+                columns, given.z, given.smoothers, given.least_squares, given.order
+            )
+        channels = self.config.residual_channels
+        return regress_ranks(columns, given.smoothers, given.order, channels=channels)
 
     def _contexts(self, z: Float[Tensor, "batch n d_z"]) -> tuple[ZContext, ...]:
         """Runs Z through the encoder."""
@@ -281,7 +356,7 @@ class ACIDModel(nn.Module):
                 if kept is not None:
                     contexts = tuple(context[sets] for context in kept)
                 else:
-                    contexts = self._contexts(conditioning.z[sets, rows])
+                    contexts = self._contexts(conditioning.tokens[sets, rows])
                 for start in range(0, columns, few_columns):
                     some = slice(start, start + few_columns)
                     features[sets, :, some, rows] = self._features(
@@ -289,27 +364,26 @@ class ACIDModel(nn.Module):
                     )
         return features
 
-    def _regress(
-        self, v: Float[Tensor, "batch columns n"], conditioning: Conditioning
-    ) -> "_Regressed":
-        """Sets each entry beside its residuals, scaled to unit sd, and the logs of the sds."""
-        of_each = {smoother: smoother.residuals(v)[0] for smoother in conditioning.smoothers}
-        residuals = [of_each[smoother] for smoother in conditioning.smoothers] or [v] * _SMOOTHERS
-        sds = [r.square().mean(2, keepdim=True).sqrt().clamp(1e-3, 1.5) for r in residuals]
-        least = torch.cat(sds, dim=2).amin(dim=2)
-        determined = (sds[0][..., 0] < _DETERMINED_LINEAR) | (least < _DETERMINED)
-        determined |= follows_one(conditioning.order, v)
-        channels = v[:, None]
-        if self.config.residual_channels:
-            scaled = [r / sd for r, sd in zip(residuals, sds, strict=True)]
-            logs = [sd.log().expand_as(v) for sd in sds]
-            even = _even_scale(scaled[-1], conditioning.smoothers)
-            channels = torch.stack([v, *scaled, even, *logs], dim=1)
-        return _Regressed(
-            channels,
-            explained=1 - least.square().clamp(max=1),
-            determined=determined,
-        )
+
+def _compare_residuals(
+    x: Float[Tensor, "sets rows regressions n"],
+    y: Float[Tensor, "sets columns regressions n"],
+    r: int,
+    c: int,
+) -> tuple[Float[Tensor, "sets r c compared"], Float[Tensor, "sets r c compared"]]:
+    """Correlates residuals: t and effect of the least, of the joint, of the best, and evened.
+
+    What a poor smoother leaves of Z in both looks like dependence; a dependence that is true stands
+    after each. So the least of all smoothers' statistics counts, and the lesser of the joint's and
+    the best's.
+    """
+    t, effect = joint_correlations(x, y, r, c)
+    linear, additive, joint, best, even = range(5)
+    groups = ([linear, additive, joint, best], [joint, best], [best], [even])
+    return (
+        torch.stack([t[..., group].amin(-1) for group in groups], dim=-1),
+        torch.stack([effect[..., group].amin(-1) for group in groups], dim=-1),
+    )
 
 
 def _in_parts(like: Tensor) -> bool:
@@ -333,35 +407,3 @@ def _unit(columns: Float[Tensor, "*columns n"]) -> Float[Tensor, "*columns n"]:
 def _full_precision(like: Tensor) -> torch.autocast:
     """Keeps autocast away: regressions and differences of near-equal sums need their digits."""
     return torch.autocast(like.device.type, enabled=False)
-
-
-@dataclass(frozen=True)
-class _Regressed:
-    """Columns after their regressions on Z.
-
-    Attributes:
-        channels: what an entry is embedded from.
-        explained: see `TargetEncoding`.
-        determined: see `TargetEncoding`.
-    """
-
-    channels: Float[Tensor, "batch channels columns n"]
-    explained: Float[Tensor, "batch columns"]
-    determined: Bool[Tensor, "batch columns"]
-
-
-def _even_scale(
-    residual: Float[Tensor, "batch columns n"], smoothers: tuple[Smoother, ...]
-) -> Float[Tensor, "batch columns n"]:
-    """Divides residuals by their standard deviation given Z, itself a regression on Z.
-
-    Where the noise of X and of Y both swell with Z, products of their residuals are ruled by the
-    few rows with large ones: independent variables look dependent, and weak dependence drowns.
-    """
-    if not smoothers:
-        return residual
-    log_square = torch.log(residual.square() + 0.05)
-    ridges = torch.full_like(residual[..., 0], _SCALE_RIDGE, dtype=torch.long)
-    log_scale = 0.5 * smoothers[-1].smooth(log_square, ridges)
-    even = residual * torch.exp((log_scale.mean(2, keepdim=True) - log_scale).clamp(-1.5, 1.5))
-    return even / even.square().mean(2, keepdim=True).sqrt().clamp(min=1e-3)

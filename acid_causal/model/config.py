@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from acid_causal.errors import OptionError
 
 HEADS = ("cross-covariance", "paper")
-TRANSFORMS = ("rank-normal", "standardise")
+TRANSFORMS = ("rank-normal", "standardise", "values")
 # Sizes and their bounds, beyond any use: a file or a recipe may ask for no network of a terabyte.
 _LARGEST = {
     "e": 4096,
@@ -34,7 +34,9 @@ class ModelConfig:
         head_width: features of a head.
         classifier_facts: let the classifier see n, d_z, the explained variances and the plain
             correlations of residuals beside the head's statistics; the paper's does not.
-        transform: what is done to each column first.
+        transform: what is done to each column first: "rank-normal" or "standardise" (the paper's).
+            "values" keeps the user's scale: regressions see values and ranks, components are
+            compared as one, and the classifier is monotone in what it compares.
     """
 
     e: int = 32
@@ -64,3 +66,15 @@ class ModelConfig:
             raise OptionError(f"head must be one of {HEADS}, not {self.head!r}")
         if self.transform not in TRANSFORMS:
             raise OptionError(f"transform must be one of {TRANSFORMS}, not {self.transform!r}")
+        if self.keeps_values and not (
+            self.residual_channels and self.classifier_facts and self.head == HEADS[0]
+        ):
+            raise OptionError(
+                'transform = "values" needs residual_channels, classifier_facts and the '
+                f"head {HEADS[0]!r}"
+            )
+
+    @property
+    def keeps_values(self) -> bool:
+        """Whether the user's scale reaches the regressions."""
+        return self.transform == "values"

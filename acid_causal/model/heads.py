@@ -107,6 +107,46 @@ class CrossCovarianceHead(nn.Module):
         effect = torch.log(size / spread + 1e-6)
         return torch.cat([torch.asinh(t), effect], dim=-1)
 
+    def joint_spread(
+        self, features: Float[Tensor, "m d heads width n"]
+    ) -> Float[Tensor, "m d heads"]:
+        """Computes |Sx| of all components of a target together, and writes it beside each."""
+        together = features.transpose(1, 2).flatten(2, 3)  # (m, heads, d * width, n)
+        if together.shape[2] > features.shape[4]:
+            together = together.mT  # the smaller of the two Gram matrices has the same norm
+        gram = together @ together.mT / features.shape[4]
+        norm = gram.square().sum((-1, -2)).clamp(min=1e-20).sqrt()
+        return norm[:, None].expand(-1, features.shape[1], -1)
+
+    def compare_jointly(
+        self, x: Lifted, y: Lifted, r: int, c: int
+    ) -> tuple[Float[Tensor, "sets r c heads"], Float[Tensor, "sets r c heads"]]:
+        """Computes t and the log of the effect, all components of a target together.
+
+        Args:
+            x: r targets of each set, their components side by side.
+            y: c targets of each set, likewise.
+            r: targets of a set in x.
+            c: targets of a set in y.
+        """
+        n, width = x.n, x.features.shape[3]
+        rows_x = x.features.transpose(1, 2).flatten(2, 3)
+        rows_y = y.features.transpose(1, 2).flatten(2, 3)
+        d_x, d_y = x.features.shape[1] // r, y.features.shape[1] // c
+        cross = (rows_x @ rows_y.mT / n).unflatten(2, (r, d_x * width))
+        size = cross.unflatten(4, (c, d_y * width)).square().sum((3, 5)).permute(0, 2, 3, 1)
+        diagonal = _of_targets(_products(x.norms, y.norms) / n, r, c)
+        spread = x.spread[:, ::d_x][:, :, None] * y.spread[:, ::d_y][:, None]
+        t = (n * size - diagonal) / (math.sqrt(2) * spread)
+        return t, torch.log(size / spread + 1e-6)
+
+
+def _of_targets(
+    components: Float[Tensor, "sets rows columns statistics"], r: int, c: int
+) -> Float[Tensor, "sets r c statistics"]:
+    """Sums over the components of each target."""
+    return components.unflatten(2, (c, -1)).unflatten(1, (r, -1)).sum((2, 4))
+
 
 def squared_norms(features: Float[Tensor, "m d heads width n"]) -> Float[Tensor, "m d heads n"]:
     """Computes |features|^2 of each row, without a second copy of a long table."""
@@ -139,6 +179,59 @@ def residual_correlations(
     t = torch.asinh(n * r2 / variance.clamp(min=0.05))
     size = torch.log(r2 + 1e-5)
     return torch.cat([t, size], dim=-1)
+
+
+def joint_correlations(
+    x: Float[Tensor, "sets rows channels n"],
+    y: Float[Tensor, "sets columns channels n"],
+    r: int,
+    c: int,
+) -> tuple[Float[Tensor, "sets r c channels"], Float[Tensor, "sets r c channels"]]:
+    """Computes how strongly residuals of the same regression correlate, unbounded in strength.
+
+    The squared correlation enters as the likelihood ratio -log(1 - r^2), which grows without end as
+    |r| nears 1, in units of a variance under H0 that dependence does not inflate: that of White
+    (1980), of the one residual and of what the other leaves of it. Sums over all pairs of
+    components, studentised by their correlations with one another.
+
+    Args:
+        x: residuals of r targets of each set, of mean 0 and variance 1, components side by side.
+        y: of c targets.
+        r: targets of a set in x.
+        c: targets of a set in y.
+
+    Returns:
+        t, of mean about 0 and variance about 1 under H0, and the log of the size of the effect.
+    """
+    n = x.shape[-1]
+    d_x, d_y = x.shape[1] // r, y.shape[1] // c
+    rho = (_products(x, y) / n).clamp(-1, 1)
+    x2, y2 = x.square(), y.square()
+    both = _products(x2, y2) / n
+    # E x^2 (y - rho x)^2 / (1 - rho^2), and with x and y exchanged.
+    of_x = both - 2 * rho * _products(x2 * x, y) / n + rho.square() * _fourth(x2)[:, :, None]
+    of_y = both - 2 * rho * _products(x, y2 * y) / n + rho.square() * _fourth(y2)[:, None]
+    unexplained = (1 - rho.square()).clamp(min=1e-6)
+    variance = (0.5 * (of_x + of_y) / unexplained).clamp(min=0.05, max=1e3)
+    ratio = -torch.log(unexplained)
+    spread = _correlated(x, r)[:, :, None] * _correlated(y, c)[:, None]
+    size, noise = _of_targets(ratio, r, c), _of_targets(variance, r, c)
+    t = (n * size - noise) / (math.sqrt(2) * spread * noise / (d_x * d_y))
+    return t, torch.log(size / spread + 1e-6)
+
+
+def _fourth(squares: Float[Tensor, "sets rows channels n"]) -> Float[Tensor, "sets rows channels"]:
+    return squares.square().mean(-1)
+
+
+def _correlated(
+    x: Float[Tensor, "sets rows channels n"], r: int
+) -> Float[Tensor, "sets r channels"]:
+    """Computes the Frobenius norm of the correlation matrix of each target's components."""
+    if x.shape[1] == r:
+        return torch.ones_like(x[..., 0])
+    of_each = x.unflatten(1, (r, -1)).transpose(2, 3)  # (sets, r, channels, d, n)
+    return (of_each @ of_each.mT / x.shape[-1]).square().sum((-1, -2)).sqrt()
 
 
 def make_head(config: ModelConfig) -> PaperHead | CrossCovarianceHead:

@@ -23,6 +23,12 @@ RIDGES = (0.003, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 # Pivots that explain less than this of a point's kernel variance are left out.
 _NEGLIGIBLE = 1e-4
 
+# Fine smoothers: the widths of their kernels, and how their rank grows with the rows.
+_WIDE, _NARROW, _ROUGH = 1.0, 0.2, 0.5
+_ROWS_OF_RANK, _MOST_FINER = 300, 2.5
+# A target that its neighbours miss by less than this is a function; so few rows show nothing.
+_DUST, _FEWEST = 2e-3, 30
+
 # From squared differences to one point, for each variable, to the kernel of each row and it.
 Kernel = Callable[[Float[Tensor, "batch d_z n"]], Float[Tensor, "batch n"]]
 
@@ -197,6 +203,77 @@ def fit_smoothers(z: Float[Tensor, "batch n d_z"], rank: int) -> tuple[Smoother,
     if d_z == 1:  # the two kernels are one
         return linear, of_each, of_each
     return linear, of_each, _in_eigenbasis(_pivoted_cholesky(z, joint, rank), dtype)
+
+
+# Hundreds of small steps: a compiler would unroll them all.
+@torch.compiler.disable  # type: ignore[untyped-decorator]
+def fit_fine_smoothers(
+    z: Float[Tensor, "batch n d_z"], ranks: Float[Tensor, "batch n d_z"], rank: int
+) -> tuple[Smoother, ...]:
+    """Fits the same three kinds to values and ranks of Z together, more finely with more rows.
+
+    A function that is smooth in the values or in the ranks of Z is followed alike. The kernels are
+    rational quadratics, each a mixture of Gaussian kernels of all widths, at two scales.
+
+    Args:
+        z: conditioning variables, tamed, of about unit variance; d_z at least 1.
+        ranks: the normal scores of their ranks.
+        rank: most basis functions of a kernel smoother at `_ROWS_OF_RANK` rows and below.
+    """
+    n, d_z = z.shape[1:]
+    rank = round(rank * min(max(1.0, (n / _ROWS_OF_RANK) ** 0.35), _MOST_FINER))
+
+    def additive(squares: Tensor) -> Tensor:
+        wide, narrow = squares.div(_WIDE**2).add(1), squares.div(_NARROW**2).add(1)
+        return 0.5 * (wide.reciprocal() + narrow.reciprocal()).mean(1)
+
+    def joint(squares: Tensor) -> Tensor:
+        distance = squares.mean(1) * (2 * d_z / (d_z + 1))
+        smooth = torch.exp(-0.5 * distance)
+        rough = distance.div(_ROUGH**2).add(1).reciprocal()
+        return 0.25 * additive(squares) + 0.5 * smooth + 0.25 * rough
+
+    dtype, both = ranks.dtype, torch.cat([z, ranks], dim=2).double()
+    linear = _in_eigenbasis(both / math.sqrt(2 * d_z), dtype)
+    of_all = _in_eigenbasis(_pivoted_cholesky(both, joint, rank), dtype)
+    if d_z == 1:  # the joint kernel holds the additive one
+        return linear, of_all, of_all
+    return linear, _in_eigenbasis(_pivoted_cholesky(both, additive, rank), dtype), of_all
+
+
+def follows_smoothly(
+    order: Int[Tensor, "batch d_z n"],
+    z: Float[Tensor, "batch n d_z"],
+    v: Float[Tensor, "batch t n"],
+) -> Bool[Tensor, "batch t"]:
+    """Says which targets are smooth functions of a single column of Z, but for numerical dust.
+
+    In the order of that column each row is predicted by the line through its neighbours, whose
+    error falls with the square of their distance; noise of a hundredth of the target is far more.
+    Rows that share their value of Z with another have no order among them and are left out.
+
+    Args:
+        order: rows in the order of each column of Z.
+        z: the columns, of about unit scale.
+        v: targets of about unit scale.
+    """
+    found = torch.zeros_like(v[..., 0], dtype=torch.bool)
+    n = v.shape[2]
+    if n < _FEWEST:
+        return found
+    for k in range(order.shape[1]):
+        by_z = order[:, k]
+        at = z[..., k].gather(1, by_z)
+        gap = at.diff(dim=1)
+        alone = (gap[:, 1:] > 0) & (gap[:, :-1] > 0)  # (batch, n - 2)
+        target = v.gather(2, by_z[:, None].expand_as(v))
+        share = gap[:, :-1] / (gap[:, 1:] + gap[:, :-1]).clamp(min=1e-300)
+        line = target[..., :-2] + (target[..., 2:] - target[..., :-2]) * share[:, None]
+        error = (target[..., 1:-1] - line).abs()
+        # Nine rows in ten: cusps and jumps may be worse. Rows left out never count as dust.
+        error = torch.where(alone[:, None], error, torch.inf)
+        found |= error.kthvalue(max(1, int(0.9 * error.shape[2])), dim=2).values < _DUST
+    return found
 
 
 def follows_one(

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Generator, Tensor
 
 from acid_causal.errors import unknown
-from acid_causal.synthetic.draws import log_uniform, rand, randn
+from acid_causal.synthetic.draws import gumbel, log_uniform, rand, randn
 
 Parents = Float[Tensor, "batch n p"]
 Strength = Float[Tensor, "batch p"]
@@ -135,6 +135,50 @@ def switching(parents: Parents, strength: Strength, generator: Generator) -> Sig
     return torch.where(u[..., 0] > cut, u[..., 1], u[..., 2] + 0.5)
 
 
+def tree(parents: Parents, strength: Strength, generator: Generator) -> Signal:
+    """A tree of splits, three deep: each half of the data is split on a variable of its own."""
+    batch, n, p = parents.shape
+    node = torch.zeros(batch, n, dtype=torch.long, device=parents.device)
+    for depth in range(3):
+        nodes = 2**depth
+        weight = strength[:, None, :].clamp(min=1e-12).log() + gumbel(generator, batch, nodes, p)
+        variable = weight.argmax(dim=2)  # (batch, nodes)
+        cut = 0.7 * randn(generator, batch, nodes)
+        value = parents.gather(2, variable.gather(1, node)[..., None])[..., 0]
+        node = 2 * node + (value > cut.gather(1, node)).long()
+    return randn(generator, batch, 8).gather(1, node)
+
+
+def thresholds(parents: Parents, strength: Strength, generator: Generator) -> Signal:
+    """Two slopes that change where another variable passes a threshold."""
+    u = _project(parents, strength, generator, 4)
+    cut = 0.7 * randn(generator, parents.shape[0], 2)
+    low, high = (u[..., :2] > cut[:, None]).float().unbind(-1)
+    return u[..., 2] * (2 * low - 1) + u[..., 3] * high + randn(generator, len(u), 1) * low
+
+
+def seasonal(parents: Parents, strength: Strength, generator: Generator) -> Signal:
+    """Harmonics of one variable, several periods over the data, beside a trend of another."""
+    u = _project(parents, strength, generator, 2)
+    frequency = log_uniform(generator, 1.0, 6.0, len(u), 1)
+    phase = 2 * math.pi * rand(generator, 2, len(u), 1)
+    second = rand(generator, len(u), 1)
+    wave = torch.sin(frequency * u[..., 0] + phase[0])
+    harmonic = torch.sin(2 * frequency * u[..., 0] + phase[1])
+    return wave + 0.5 * second * harmonic + 0.5 * u[..., 1] * rand(generator, len(u), 1)
+
+
+def deep(parents: Parents, strength: Strength, generator: Generator) -> Signal:
+    """A network of three hidden layers."""
+    units = _activate(1.5 * _project(parents, strength, generator, 16), generator)
+    for _ in range(2):
+        units = units - units.mean(dim=1, keepdim=True)
+        units = units / units.std(dim=1, keepdim=True).clamp(min=1e-6)
+        weight = randn(generator, len(units), 16, 16) / 4
+        units = _activate(1.5 * units @ weight, generator)
+    return (units @ randn(generator, len(units), 16, 1))[..., 0]
+
+
 TRAINING: dict[str, Mechanism] = {
     "mlp": mlp_any,
     "linear": linear,
@@ -148,6 +192,13 @@ HELD_OUT: dict[str, Mechanism] = {
     "gp": gaussian_process,
     "switching": switching,
 }
+ROUGH: dict[str, Mechanism] = {
+    "tree": tree,
+    "thresholds": thresholds,
+    "seasonal": seasonal,
+    "deep": deep,
+}
+ALL: dict[str, Mechanism] = {**TRAINING, **HELD_OUT, **ROUGH}
 MLPS: dict[str, Mechanism] = {f"mlp{k:02d}": mlp(k) for k in (8, 16, 32, 64)}
 
 
@@ -157,10 +208,10 @@ def families(name: str) -> dict[str, Mechanism]:
     Raises:
         OptionError: no such name.
     """
-    groups = {"training": TRAINING, "held-out": HELD_OUT}
+    groups = {"training": TRAINING, "held-out": HELD_OUT, "all": ALL}
     if name in groups:
         return groups[name]
-    single = {**TRAINING, **HELD_OUT, **MLPS}
+    single = {**ALL, **MLPS}
     if name not in single:
         raise unknown("family of mechanisms", name, [*groups, *single])
     return {name: single[name]}

@@ -64,6 +64,19 @@ def lognormal(generator: Generator, shape: tuple[int, ...]) -> Tensor:
     return torch.expm1(gaussian(generator, shape)) * (_QUARTILE / math.sinh(_QUARTILE))
 
 
+def clusters(generator: Generator, shape: tuple[int, ...]) -> Tensor:
+    """Two or three narrow normal clusters far apart, the same places for a whole draw."""
+    count = int(torch.randint(2, 4, (), generator=generator, device=generator.device))
+    which = (_rand(generator, shape) * count).floor()
+    return _unit_variance(which + (0.03 + 0.12 * _one(generator)) * gaussian(generator, shape))
+
+
+def gap(generator: Generator, shape: tuple[int, ...]) -> Tensor:
+    """Uniform but for an empty part in the middle."""
+    u = _rand(generator, shape) - 0.5
+    return _unit_variance(u + (0.2 + 0.8 * _one(generator)) * torch.sign(u))
+
+
 NOISES: dict[str, Noise] = {
     "gaussian": gaussian,
     "uniform": uniform,
@@ -74,17 +87,31 @@ NOISES: dict[str, Noise] = {
 }
 HEAVY: dict[str, Noise] = {"student2": student2, "lognormal": lognormal}
 
+MARGINS: dict[str, Noise] = {"clusters": clusters, "gap": gap}
+
 
 def noises(name: str) -> dict[str, Noise]:
-    """Returns a group of distributions by name: "usual", "heavy" or "all".
+    """Returns a group of distributions by name: "usual", "heavy", "all" of these, or "wide".
+
+    "wide" adds to all of them the margins of clusters and of a gap.
 
     Raises:
         OptionError: no such name.
     """
     groups = {"usual": NOISES, "heavy": HEAVY, "all": {**NOISES, **HEAVY}}
+    groups["wide"] = {**groups["all"], **MARGINS}
     if name not in groups:
         raise unknown("group of noises", name, groups)
     return groups[name]
+
+
+def _one(generator: Generator) -> Tensor:
+    return torch.rand((), generator=generator, device=generator.device)
+
+
+def _unit_variance(values: Tensor) -> Tensor:
+    centred = values - values.mean()
+    return centred / centred.square().mean().sqrt()
 
 
 def _rand(generator: Generator, shape: tuple[int, ...]) -> Tensor:

@@ -28,6 +28,8 @@ class Domain:
         strength: bounds of a cause's relative strength among the causes of a node, log-uniform.
         heteroscedastic: chance that a node's noise is scaled by a random function of its causes.
         discrete: chance that a node takes a few ordered levels only.
+        measured: chance that a node is recorded as instruments and people do: rounded, censored,
+            or on a skewed scale.
     """
 
     mechanisms: dict[str, Mechanism] = field(default_factory=lambda: TRAINING)
@@ -36,6 +38,7 @@ class Domain:
     strength: tuple[float, float] = (0.15, 1.0)
     heteroscedastic: float = 0.25
     discrete: float = 0.0
+    measured: float = 0.0
 
 
 def simulate(
@@ -78,7 +81,7 @@ def equation(
     batch = len(links[0][0])
     device = generator.device
     noise = torch.empty(batch, n, device=device)
-    for draw, rows in _shared_out(domain.noises, batch, generator):
+    for draw, rows in shared_out(domain.noises, batch, generator):
         noise[rows] = draw(generator, (len(rows), n))
     ratio = log_uniform(generator, *domain.noise_ratio, batch, 1)
     signal = torch.zeros(batch, n, device=device)
@@ -86,17 +89,19 @@ def equation(
         if not present.any():
             continue
         strength = log_uniform(generator, *domain.strength, *present.shape) * present
-        for mechanism, rows in _shared_out(domain.mechanisms, batch, generator):
-            signal[rows] += _standardise(mechanism(causes[rows], strength[rows], generator))
+        for mechanism, rows in shared_out(domain.mechanisms, batch, generator):
+            signal[rows] += standardise(mechanism(causes[rows], strength[rows], generator))
         if domain.heteroscedastic:
             noise = noise * _scale(causes, strength, domain.heteroscedastic, generator)
     root = ~torch.cat([present for _, present in links], dim=1).any(-1, keepdim=True)
-    effect = (_standardise(signal) + ratio * noise) / (1 + ratio * ratio).sqrt()
+    effect = (standardise(signal) + ratio * noise) / (1 + ratio * ratio).sqrt()
     values = torch.where(root, noise, effect)
+    if domain.measured:
+        values = measure(values, domain.measured, generator)
     return _cut(values, domain.discrete, generator) if domain.discrete else values
 
 
-def _shared_out(
+def shared_out(
     families: Mapping[str, Family], batch: int, generator: Generator
 ) -> Iterator[tuple[Family, Int[Tensor, " rows"]]]:
     """Lets each dataset draw one of several families; yields a family and its datasets."""
@@ -111,10 +116,35 @@ def _shared_out(
 def _scale(causes: Tensor, strength: Tensor, chance: float, generator: Generator) -> Tensor:
     """Draws a positive function of the causes with mean square 1, or the constant 1."""
     batch = causes.shape[0]
-    log_scale = _standardise(mlp(8)(causes, strength, generator))
+    log_scale = standardise(mlp(8)(causes, strength, generator))
     depth = (0.3 + 0.7 * rand(generator, batch, 1)) * coin(generator, chance, batch, 1)
     scale = torch.exp(depth * log_scale.clamp(-3, 3))
     return scale / scale.square().mean(-1, keepdim=True).sqrt()
+
+
+def measure(
+    values: Float[Tensor, "batch n"], chance: float, generator: Generator
+) -> Float[Tensor, "batch n"]:
+    """Rounds some datasets' values, censors some, and puts some on a skewed scale.
+
+    Causes of later equations are what was recorded, as with levels.
+    """
+    batch = len(values)
+    step = log_uniform(generator, 0.05, 0.7, batch, 1)
+    limit = 0.5 + 1.5 * rand(generator, batch, 1)
+    bend = log_uniform(generator, 0.2, 1.5, batch, 1)
+    recorded = torch.stack(
+        [
+            values,
+            torch.round(values / step) * step,
+            torch.minimum(values, limit),
+            standardise(torch.exp(bend * values.clamp(max=4))),
+            values.sign() * values.abs().pow(1 + 2 * bend),
+        ]
+    )
+    kind = 1 + torch.randint(0, 4, (batch,), generator=generator, device=values.device)
+    kind = kind * coin(generator, chance, batch).long()
+    return recorded.gather(0, kind[None, :, None].expand(1, -1, values.shape[1]))[0]
 
 
 def _cut(
@@ -132,9 +162,10 @@ def _cut(
     at = torch.where(torch.arange(7, device=values.device) < cuts, at, torch.inf)
     rank = values.argsort(dim=1).argsort(dim=1) / values.shape[1]
     levels = (rank[..., None] >= at[:, None, :]).sum(-1).to(values.dtype)
-    return torch.where(coin(generator, chance, batch, 1) > 0, _standardise(levels), values)
+    return torch.where(coin(generator, chance, batch, 1) > 0, standardise(levels), values)
 
 
-def _standardise(signal: Float[Tensor, "batch n"]) -> Float[Tensor, "batch n"]:
+def standardise(signal: Float[Tensor, "batch n"]) -> Float[Tensor, "batch n"]:
+    """Shifts and scales each row of a batch to mean 0 and variance 1."""
     centred = signal - signal.mean(-1, keepdim=True)
     return centred / centred.std(-1, keepdim=True).clamp(min=1e-6)

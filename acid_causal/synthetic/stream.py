@@ -12,7 +12,12 @@ from acid_causal.errors import require
 from acid_causal.synthetic import mechanisms, noise, structures
 from acid_causal.synthetic.draws import integer, rand, seeded
 from acid_causal.synthetic.sem import Domain, simulate
+from acid_causal.synthetic.siblings import draw_siblings
 from acid_causal.synthetic.six_models import draw_six_models
+
+_SHARES = (
+    "six_models", "driven", "siblings", "wide", "heteroscedastic", "discrete", "measured", "long",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -27,13 +32,18 @@ class StreamConfig:
         targets: bounds of the number of target variables of a conditioning set.
         six_models: share of batches from the six models of the paper.
         driven: share of batches whose targets have strong common causes in Z.
-        wide: share of six-model batches with several components in X and in Y.
+        siblings: share of batches of two effects of Z; see `acid_causal.synthetic.siblings`.
+        wide: share of batches of two variables with several components in X and in Y.
+        components: most components of such; the six models have 3 at most.
         mechanisms: "training", "held-out", or the name of one family of mechanisms.
         noises: "usual", "heavy" or "all" of them; see `acid_causal.synthetic.noise`.
         noise_ratio: see `Domain`.
         strength: see `Domain`.
         heteroscedastic: see `Domain`.
         discrete: see `Domain`.
+        measured: see `Domain`.
+        long: share of batches with more samples than `n` says, up to `n_long`.
+        n_long: most samples of such.
         max_batch: most datasets in a batch.
     """
 
@@ -43,13 +53,18 @@ class StreamConfig:
     targets: tuple[int, int] = (4, 8)
     six_models: float = 0.3
     driven: float = 0.3
+    siblings: float = 0.0
     wide: float = 0.1
+    components: int = 3
     mechanisms: str = "training"
     noises: str = "usual"
     noise_ratio: tuple[float, float] = (0.1, 3.0)
     strength: tuple[float, float] = (0.15, 1.0)
     heteroscedastic: float = 0.25
     discrete: float = 0.0
+    measured: float = 0.0
+    long: float = 0.0
+    n_long: int = 10_000
     max_batch: int = 64
 
     def __post_init__(self) -> None:
@@ -61,12 +76,15 @@ class StreamConfig:
         _require_bounds("targets", self.targets, low=2)
         _require_bounds("noise_ratio", self.noise_ratio)
         _require_bounds("strength", self.strength)
-        for name in ("six_models", "driven", "wide", "heteroscedastic", "discrete"):
+        for name in _SHARES:
             share = getattr(self, name)
             require(0 <= share <= 1, name, share, "a share between 0 and 1")
-        shares = self.six_models + self.driven
+        shares = self.six_models + self.driven + self.siblings
         # Decimal fractions that sum to 1 may sum to a little more in binary.
-        require(shares <= 1 + 1e-9, "six_models + driven", shares, "at most 1")
+        require(shares <= 1 + 1e-9, "six_models + driven + siblings", shares, "at most 1")
+        require(self.components >= 2, "components", self.components, "at least 2")
+        long_enough = not self.long or self.n_long >= self.n[1]
+        require(long_enough, "n_long", self.n_long, f"at least {self.n[1]}")
         mechanisms.families(self.mechanisms)
         noise.noises(self.noises)
 
@@ -87,7 +105,7 @@ class Batch:
         z: conditioning variables.
         x: targets, each of d_x components.
         dependent: whether two targets are d-connected given Z.
-        source: "six-models", "driven" or "random_dags".
+        source: "six-models", "siblings", "driven" or "random_dags".
     """
 
     z: Float[Tensor, "batch n d_z"]
@@ -114,6 +132,7 @@ class Stream:
             strength=config.strength,
             heteroscedastic=config.heteroscedastic,
             discrete=config.discrete,
+            measured=config.measured,
         )
 
     def __getitem__(self, number: int) -> Batch:
@@ -126,17 +145,23 @@ class Stream:
         c = self.config
         if n is None:
             low, high = c.n
+            if c.long and float(rand(generator, 1)) < c.long:
+                low, high = high, c.n_long
             n = round(low * (high / low) ** float(rand(generator, 1)))
         if d_z is None:
             d_z = min(integer(generator, *c.d_z), integer(generator, *c.d_z))
         kind = float(rand(generator, 1))
-        if kind < c.six_models:
+        if kind < c.six_models or kind >= 1 - c.siblings:
+            siblings = kind >= c.six_models
+            most = c.components if siblings else 3
             wide = float(rand(generator, 1)) < c.wide
-            d_x = integer(generator, 2, 3) if wide else 1
+            d_x = integer(generator, 2, most) if wide else 1
             batch = self._batch_size(n, d_z, 2 * d_x)
             label = torch.arange(batch, device=generator.device) % 2 == 1
-            x, y, z = draw_six_models(label, n, d_x, d_z, self.domain, generator)
-            return Batch(z, torch.stack([x, y], dim=1), _between_two(label), "six-models")
+            draw = draw_siblings if siblings else draw_six_models
+            x, y, z = draw(label, n, d_x, d_z, self.domain, generator)
+            source = "siblings" if siblings else "six-models"
+            return Batch(z, torch.stack([x, y], dim=1), _between_two(label), source)
         targets = integer(generator, *c.targets)
         latents = integer(generator, 0, 4)
         batch = self._batch_size(n, d_z, targets)

@@ -1,0 +1,150 @@
+"""Two effects of the same causes, and noise that they share or not: the plainest hard questions.
+
+X = f(Z) + e1 and Y = g(Z) + e2, with Z of any margins and e1, e2 correlated or not. The noise may
+be tiny: two good sensors of one thing are independent given it, however many the rows.
+"""
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Generator, Tensor
+
+from acid_causal.synthetic.draws import coin, integer, log_uniform, rand, randn
+from acid_causal.synthetic.mechanisms import ROUGH, Mechanism, linear
+from acid_causal.synthetic.sem import Domain, measure, shared_out, standardise
+
+# Least noise, relative to the signal, at which a regression on some hundred rows can remove it.
+_LEAST_NOISE = {"linear": 0.01, "smooth": 0.05, "rough": 0.4}
+_MOST_NOISE = 3.0
+_ROUGH = {*ROUGH, "steps", "gp", "switching"}
+# Shares of datasets: linear functions, noise whose scale Z moves in both, near-copies among Z.
+_LINEAR, _VOLATILE, _COPIES = 0.4, 0.3, 0.2
+
+
+def draw_siblings(
+    label: Bool[Tensor, " batch"], n: int, d_x: int, d_z: int, domain: Domain, generator: Generator
+) -> tuple[
+    Float[Tensor, "batch n d_x"], Float[Tensor, "batch n d_x"], Float[Tensor, "batch n d_z"]
+]:
+    """Draws datasets of two effects of Z.
+
+    Args:
+        label: which datasets are dependent given Z.
+        n: samples.
+        d_x: components of X, and of Y.
+        d_z: components of Z.
+        domain: the kind of functions and margins.
+        generator: source of randomness.
+
+    Returns:
+        X, Y and Z.
+    """
+    batch = len(label)
+    z = _causes(batch, n, d_z, domain, generator)
+    noise = _noise(label, n, d_x, domain, generator)  # (batch, 2, n, d_x)
+    if d_z == 0:
+        return noise[:, 0], noise[:, 1], z
+    # At most two causes matter: of more a regression on these rows could not tell the function.
+    kept = torch.rand(batch, d_z, generator=generator, device=generator.device).argsort(1)
+    strength = log_uniform(generator, *domain.strength, batch, d_z) * (kept < 2)
+    noise = noise * _volatility(z, strength, generator)[:, None, :, None]
+    out = []
+    for side in range(2):
+        values = torch.empty(batch, n, d_x, device=generator.device)
+        for k in range(d_x):
+            values[..., k] = _effect(z, strength, noise[:, side, :, k], domain, generator)
+        out.append(values)
+    return out[0], out[1], z
+
+
+def _causes(
+    batch: int, n: int, d_z: int, domain: Domain, generator: Generator
+) -> Float[Tensor, "batch n d_z"]:
+    """Draws Z: of any margins, correlated, rounded, near-copies of one another."""
+    z = torch.empty(batch, n, d_z, device=generator.device)
+    common = randn(generator, batch, n)
+    for k in range(d_z):
+        for draw, rows in shared_out(domain.noises, batch, generator):
+            z[rows, :, k] = draw(generator, (len(rows), n))
+        weight = 0.8 * rand(generator, batch, 1) * coin(generator, 0.4, batch, 1)
+        z[..., k] = (1 - weight.square()).sqrt() * z[..., k] + weight * common
+        if k:
+            near = z[..., k - 1] + log_uniform(generator, 0.02, 0.5, batch, 1) * z[..., k]
+            copied = coin(generator, _COPIES, batch, 1) > 0
+            z[..., k] = torch.where(copied, near, z[..., k])
+        if domain.measured:
+            z[..., k] = measure(z[..., k], domain.measured, generator)
+    return z
+
+
+def _noise(
+    label: Bool[Tensor, " batch"], n: int, d_x: int, domain: Domain, generator: Generator
+) -> Float[Tensor, "batch 2 n d_x"]:
+    """Draws the noise of X and Y: in dependent datasets one pair of components, or each, shares."""
+    batch = len(label)
+    noise = torch.empty(batch, 2, n, d_x, device=generator.device)
+    shared = torch.empty(batch, n, d_x, device=generator.device)
+    for draw, rows in shared_out(domain.noises, batch, generator):
+        noise[rows] = draw(generator, (len(rows), 2, n, d_x))
+        shared[rows] = draw(generator, (len(rows), n, d_x))
+    # Components of a variable are alike to some degree.
+    alike = rand(generator, batch, 1, 1, 1) * coin(generator, 0.5, batch, 1, 1, 1)
+    noise = (1 - alike).sqrt() * noise + alike.sqrt() * noise[..., :1]
+    # Correlation of the shared part, from weak to nearly one.
+    share = log_uniform(generator, 0.15, 6.0, batch, 1, 1)
+    share = share / (1 + share)
+    everywhere = coin(generator, 0.5, batch, 1, 1) > 0
+    first = torch.arange(d_x, device=generator.device) == 0
+    share = share * (everywhere | first) * label.to(generator.device)[:, None, None]
+    sign = 2 * coin(generator, 0.5, batch, 1, 1) - 1
+    x = (1 - share).sqrt() * noise[:, 0] + share.sqrt() * shared
+    y = (1 - share).sqrt() * noise[:, 1] + sign * share.sqrt() * shared
+    return torch.stack([x, y], dim=1)
+
+
+def _volatility(
+    z: Float[Tensor, "batch n d_z"], strength: Float[Tensor, "batch d_z"], generator: Generator
+) -> Float[Tensor, "batch n"]:
+    """Draws a scale of the noise that X and Y have in common; in most datasets it is 1."""
+    log_scale = standardise(linear(z, strength, generator))
+    depth = log_uniform(generator, 0.2, 1.2, len(z), 1) * coin(generator, _VOLATILE, len(z), 1)
+    scale = torch.exp(depth * log_scale.clamp(-3, 3))
+    return scale / scale.square().mean(-1, keepdim=True).sqrt()
+
+
+def _effect(
+    z: Float[Tensor, "batch n d_z"],
+    strength: Float[Tensor, "batch d_z"],
+    noise: Float[Tensor, "batch n"],
+    domain: Domain,
+    generator: Generator,
+) -> Float[Tensor, "batch n"]:
+    """Adds to the noise a function of the causes, and records the sum as measured."""
+    batch, n, _ = z.shape
+    signal = torch.empty(batch, n, device=z.device)
+    least = torch.empty(batch, 1, device=z.device)
+    for name, mechanism, rows in _functions(domain, batch, generator):
+        signal[rows] = standardise(mechanism(z[rows], strength[rows], generator))
+        kind = name if name in _LEAST_NOISE else "rough" if name in _ROUGH else "smooth"
+        # Fewer rows tell less of the function.
+        least[rows] = _LEAST_NOISE[kind] * (1.0 if kind == "linear" else max(1.0, 300 / n) ** 0.5)
+    ratio = least * (_MOST_NOISE / least) ** rand(generator, batch, 1)
+    # Now and then the noise is all there is: volatility and nothing else.
+    there = 1 - coin(generator, 0.1, batch, 1)
+    values = (there * signal + ratio * noise) / (1 + ratio * ratio).sqrt()
+    if domain.measured and integer(generator, 0, 3) == 0:
+        values = measure(values, domain.measured, generator)
+    return values
+
+
+def _functions(
+    domain: Domain, batch: int, generator: Generator
+) -> list[tuple[str, Mechanism, Tensor]]:
+    """Lets each dataset draw a function: linear in many, else any of the domain's families."""
+    names = list(domain.mechanisms)
+    choice = torch.randint(0, len(names), (batch,), generator=generator, device=generator.device)
+    is_linear = coin(generator, _LINEAR, batch) > 0
+    found: list[tuple[str, Mechanism, Tensor]] = [("linear", linear, is_linear.nonzero()[:, 0])]
+    for k, name in enumerate(names):
+        rows = ((choice == k) & ~is_linear).nonzero()[:, 0]
+        found.append((name, domain.mechanisms[name], rows))
+    return [one for one in found if len(one[2])]
