@@ -61,9 +61,11 @@ def tiny_model() -> TrainedModel:
         explained_x=rng.uniform(0, 0.9, m),
         explained_y=rng.uniform(0, 0.9, m),
         pairs=rng.integers(1, 5, m).astype(float),
+        nonlinear_x=np.zeros(m),
+        nonlinear_y=np.zeros(m),
     )
     # Each of the covariates matters to this null, so that none can be forgotten unnoticed.
-    location = facts.covariates() @ [0.2, -0.1, 0.3, -0.2, 0.3]
+    location = facts.covariates()[:, :5] @ [0.2, -0.1, 0.3, -0.2, 0.3]
     statistic = location + rng.normal(scale=0.3, size=m)
     null = NullDistribution.fit(statistic, statistic, facts)
     return TrainedModel(ACIDModel(recipe.model).eval(), null, recipe, {"steps": 0})

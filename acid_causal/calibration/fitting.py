@@ -84,7 +84,12 @@ def fit_null(
             for k, (source, share) in enumerate(mixture)
         ]  # fmt: skip
         asked = _Questions.concatenate(collected)
-        null = NullDistribution.fit(collected[0].statistic, asked.statistic, asked.facts)
+        null = NullDistribution.fit(
+            collected[0].statistic,
+            asked.statistic,
+            asked.facts,
+            unbounded=network.config.keeps_values,
+        )
         return replace(null, reference=asked.reference())
 
 
@@ -109,11 +114,17 @@ def wider(stream: StreamConfig) -> list[tuple[StreamConfig, float]]:
     larger = replace(
         stream, n=(max(4, n_low // 4), 2 * n_high), d_z=(d_z_low, d_z_high + d_z_high // 2)
     )
-    hard = replace(larger, six_models=0.0, driven=1.0, noise_ratio=(0.1, 0.7))
-    six = replace(larger, six_models=1.0, driven=0.0, wide=0.3)
+    hard = replace(larger, six_models=0.0, driven=1.0, siblings=0.0, noise_ratio=(0.1, 0.7))
+    six = replace(larger, six_models=1.0, driven=0.0, siblings=0.0, wide=0.3)
     few = (d_z_low, max(d_z_low, min(_SMALL, d_z_high)))
     small, small_hard = replace(larger, d_z=few), replace(hard, d_z=few)
-    return [(larger, 0.1), (hard, 0.2), (small, 0.25), (small_hard, 0.15), (six, 0.05)]
+    usual = [(larger, 0.1), (hard, 0.2), (small, 0.25), (small_hard, 0.15), (six, 0.05)]
+    if not stream.siblings:
+        return usual
+    plain = replace(small, six_models=0.0, driven=0.0, siblings=1.0, wide=0.0, max_batch=16)
+    wide = replace(larger, six_models=0.0, driven=0.0, siblings=1.0, wide=1.0, components=50)
+    long = replace(small, long=1.0, n_long=20_000)
+    return [*usual, (plain, 0.15), (wide, 0.05), (long, 0.08)]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 
 from acid_causal.calibration.facts import Facts
-from acid_causal.calibration.null_regression import NullRegression
+from acid_causal.calibration.null_regression import OF_RANKS, NullRegression
 from acid_causal.calibration.reference import Reference
 from acid_causal.calibration.skew_normal import bounded_shape, fit_skew_normal, skew_normal_logsf
 from acid_causal.errors import OptionError, unknown
@@ -119,7 +119,12 @@ class NullDistribution:
 
     @classmethod
     def fit(
-        cls, pooled: Float[Array, " k"], statistic: Float[Array, " m"], facts: Facts
+        cls,
+        pooled: Float[Array, " k"],
+        statistic: Float[Array, " m"],
+        facts: Facts,
+        *,
+        unbounded: bool = False,
     ) -> "NullDistribution":
         """Fits all nulls by maximum likelihood to the statistics of H0 datasets.
 
@@ -127,12 +132,17 @@ class NullDistribution:
             pooled: statistics of the questions of training, for the paper's null.
             statistic: statistics of all kinds of questions, hard ones among them.
             facts: what is known of the latter.
+            unbounded: whether the statistic grows without bound, as that of a model that keeps
+                values.
         """
+        conditional, sized = facts.covariates(), facts.sizes().covariates()
+        if not unbounded:
+            conditional, sized = conditional[:, :OF_RANKS], sized[:, :OF_RANKS]
         location, log_scale, raw = fit_skew_normal(pooled, np.ones((len(pooled), 1)))
         return cls(
             pooled=(float(location[0]), float(np.exp(log_scale[0])), float(bounded_shape(raw)[0])),
-            conditional=NullRegression.fit(statistic, facts.covariates()),
-            sized=NullRegression.fit(statistic, facts.sizes().covariates()),
+            conditional=NullRegression.fit(statistic, conditional),
+            sized=NullRegression.fit(statistic, sized),
         )
 
     @property

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 
-from acid_causal.calibration.facts import Facts, explained_variance
+from acid_causal.calibration.facts import Facts, TargetFacts
 from acid_causal.calibration.reference import summarise
 from acid_causal.inference.batching import Task
 from acid_causal.inference.rows import Rows
@@ -32,13 +32,13 @@ class Encoded:
 
     Attributes:
         targets: their encodings.
-        explained: share of each target's variance that Z explains: of its best component.
+        facts: what is known of each target.
         determined: which components are functions of Z.
         numbers: what each target looks like; see `acid_causal.calibration.reference`.
     """
 
     targets: TargetEncoding
-    explained: Float[NDArray[np.float64], " m"]
+    facts: TargetFacts
     determined: Bool[NDArray[np.bool_], "m d"]
     numbers: Float[NDArray[np.float64], "m numbers"]
 
@@ -47,7 +47,7 @@ class Encoded:
         """Reads from the device, once, what every question about the targets needs to know."""
         return cls(
             targets,
-            explained=explained_variance(targets),
+            facts=TargetFacts.of(targets),
             determined=targets.determined.cpu().numpy(),
             numbers=summarise(targets),
         )
@@ -73,7 +73,12 @@ class Place:
     @property
     def explained(self) -> float:
         """Share of the target's variance that Z explains."""
-        return float(self.among.explained[self.index])
+        return float(self.among.facts.explained[self.index])
+
+    @property
+    def nonlinear(self) -> float:
+        """Share of what least squares leave of the target that other regressions explain."""
+        return float(self.among.facts.nonlinear[self.index])
 
     @property
     def determined(self) -> Bool[NDArray[np.bool_], " d"]:
@@ -103,10 +108,15 @@ class EncodedQuestions:
     @cached_property
     def facts(self) -> Facts:
         """What is known of the questions before their statistics are seen."""
-        explained_x, explained_y = np.array([(x.explained, y.explained) for x, y in self.pairs]).T
+        x, y = (
+            TargetFacts(
+                np.array([place.explained for place in of_side]),
+                np.array([place.nonlinear for place in of_side]),
+            )
+            for of_side in zip(*self.pairs, strict=True)
+        )
         pairs = np.array([float(len(task.x) * len(task.y)) for task in self.tasks])
-        d_z = len(self.tasks[0].cond)
-        return Facts.of_one_size(self.rows.n, d_z, explained_x, explained_y, pairs)
+        return Facts.of_one_size(self.rows.n, len(self.tasks[0].cond), x, y, pairs)
 
 
 class Encodings:

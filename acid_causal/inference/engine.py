@@ -62,7 +62,7 @@ class Engine:
         places = self.encodings.encode(wanted, rows)
         results, clear, reduced = {}, [], []
         for task in tasks:
-            x, y = (_undetermined(part, places[task.cond, part]) for part in (task.x, task.y))
+            x, y = (_undetermined(part, task.cond, places, rows) for part in (task.x, task.y))
             if (x, y) == (task.x, task.y):
                 clear.append(task)
                 continue
@@ -128,7 +128,13 @@ class Engine:
         return statistic
 
 
-def _undetermined(columns: Columns, place: Place) -> Columns:
+def _undetermined(
+    columns: Columns, given: Columns, places: Mapping[Pair, Place], rows: Rows
+) -> Columns:
     """Returns the components that are not functions of the conditioning set."""
-    known = place.determined.tolist()
-    return tuple(k for k, is_known in zip(columns, known, strict=True) if not is_known)
+    known = places[given, columns].determined.tolist()
+    return tuple(
+        column
+        for column, is_known in zip(columns, known, strict=True)
+        if not is_known and not rows.is_function_of(column, given)
+    )

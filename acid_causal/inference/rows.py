@@ -1,7 +1,5 @@
 """The rows that some tests share, read column by column when a test needs them."""
 
-import math
-
 import numpy as np
 import torch
 from jaxtyping import Float, Int64
@@ -10,19 +8,26 @@ from torch import Tensor
 
 from acid_causal.inference.row_hashes import Ranks, distinct_rows, ranks
 from acid_causal.model import ACIDModel
+from acid_causal.model.transform import rank_normal
 from acid_causal.tables.inputs import Columns, Table
 
 # Chance that two rows hold the same value of a column: that of twenty values, equally frequent.
 TIES = 0.05
 # Share of rows that repeat another one.
 REPEATED = 0.05
+# A column in which so large a share of the distinct rows have values of their own is of many
+# values: whole rows that repeat in such a table were drawn twice.
+_MANY_VALUED = 0.9
+# Least share of rows that must share their values of Z with others to speak of its cells.
+_IN_CELLS = 0.5
 
 
 class Rows:
     """Some rows of a table, as the network reads them and as ranks.
 
-    Rows that repeat others more often than ties would explain, as in a bootstrap sample, are there
-    once: a regression judged by leaving a row out would find the row's own copy.
+    Rows that repeat others in a table with a column of many values, as in a bootstrap sample, are
+    there once: a regression judged by leaving a row out would find the row's own copy. In tables of
+    counts, levels and rounded values alone equal rows are equal people, and all count.
 
     Attributes:
         gaps: the columns whose missing values decided the rows.
@@ -42,6 +47,9 @@ class Rows:
         self._constant: dict[int, bool] = {}
         self._tie_chance: dict[int, float] = {}
         self._serial: dict[int, float] = {}
+        self._distinct: dict[int, int] = {}
+        self._cells_of: dict[frozenset[int], Int64[Ranks, " n"]] = {}
+        self._function_of: dict[tuple[int, frozenset[int]], bool] = {}
         self._leave_out_repeated()
 
     def _leave_out_repeated(self) -> None:
@@ -49,12 +57,11 @@ class Rows:
         share = 1 - len(distinct) / self.n if self.n else 0.0
         if share <= REPEATED:
             return
-        # Columns of few values may depend on one another in any way, so they explain nothing.
-        ties = [self.tie_chance(k) for k in range(self.d)]
-        if share <= REPEATED + self.n * math.prod(tie for tie in ties if tie <= TIES):
+        kept = self._kept[distinct]
+        most = max(len(np.unique(self._values[kept, k])) for k in range(self.d))
+        if most < _MANY_VALUED * len(distinct):
             return
-        self._kept, self.n, self.repeated = self._kept[distinct], len(distinct), share
-        self._tie_chance.clear()
+        self._kept, self.n, self.repeated = kept, len(kept), share
 
     def is_constant(self, column: int) -> bool:
         """Says whether a column has a single value in these rows."""
@@ -71,11 +78,44 @@ class Rows:
             self._tie_chance[column] = pairs / (self.n * (self.n - 1))
         return self._tie_chance[column]
 
+    def is_function_of(self, column: int, given: Columns) -> bool:
+        """Says whether a column has one value in each cell of equal values of some others.
+
+        Only where the cells hold most rows: where each row is a cell of its own nothing is said.
+        """
+        if not given or any(self._distinct_values(k) > (1 - _IN_CELLS) * self.n for k in given):
+            return False
+        key = (column, frozenset(given))
+        if key not in self._function_of:
+            cells = self._cells(given)
+            counts = np.bincount(cells)
+            in_cells = float(counts[counts > 1].sum()) >= _IN_CELLS * self.n
+            values = self.ranks((column,))[:, 0]
+            least = np.full(len(counts), values.max())
+            largest = np.full(len(counts), values.min())
+            np.minimum.at(least, cells, values)
+            np.maximum.at(largest, cells, values)
+            self._function_of[key] = in_cells and bool((least == largest).all())
+        return self._function_of[key]
+
+    def _cells(self, given: Columns) -> Int64[Ranks, " n"]:
+        """Numbers the cells of equal values of some columns."""
+        if (key := frozenset(given)) not in self._cells_of:
+            _, cells = np.unique(self.ranks(given), axis=0, return_inverse=True)
+            self._cells_of[key] = cells.reshape(-1).astype(np.int64)
+        return self._cells_of[key]
+
+    def _distinct_values(self, column: int) -> int:
+        if column not in self._distinct:
+            self._distinct[column] = len(np.unique(self._column(column)))
+        return self._distinct[column]
+
     def serial_correlation(self, column: int) -> float:
         """Returns the correlation of a column's values in rows that follow one another."""
         if column not in self._serial:
-            values = self.columns((column,))[:, 0]
-            self._serial[column] = float((values[1:] * values[:-1]).mean())
+            values = torch.from_numpy(self._column(column))[None, :, None]
+            scores = rank_normal(values)[0, :, 0]
+            self._serial[column] = float((scores[1:] * scores[:-1]).mean())
         return self._serial[column]
 
     def columns(self, columns: Columns) -> Float[Tensor, "n d"]:
@@ -83,10 +123,11 @@ class Rows:
         for column in columns:
             if column not in self._transformed:
                 values = torch.from_numpy(self._column(column))
-                read = self._network.transform(values[None, :, None])[0, :, 0].float()
+                read = self._network.transform(values[None, :, None])[0, :, 0]
+                read = read.to(self._network.reads)
                 self._transformed[column] = read.to(self._network.device)
         if not columns:
-            return torch.empty(self.n, 0, dtype=torch.float32, device=self._network.device)
+            return torch.empty(self.n, 0, dtype=self._network.reads, device=self._network.device)
         return torch.stack([self._transformed[column] for column in columns], dim=1)
 
     def ranks(self, columns: Columns) -> Int64[Ranks, "n d"]:

@@ -24,8 +24,13 @@ from acid_causal.model.heads import (
     residual_correlations,
     squared_norms,
 )
-from acid_causal.model.least_squares import LeastSquares
-from acid_causal.model.regressions import SMOOTHERS, Regressed, regress_ranks, regress_values
+from acid_causal.model.regressions import (
+    SMOOTHERS,
+    LeastSquares,
+    Regressed,
+    regress_ranks,
+    regress_values,
+)
 from acid_causal.model.smoothers import (
     Smoother,
     fit_fine_smoothers,
@@ -315,7 +320,7 @@ class ACIDModel(nn.Module):
                 columns, given.z, given.smoothers, given.least_squares, given.order
             )
         channels = self.config.residual_channels
-        return regress_ranks(columns, given.smoothers, given.order, channels=channels)
+        return regress_ranks(columns, given.z, given.smoothers, given.order, channels=channels)
 
     def _contexts(self, z: Float[Tensor, "batch n d_z"]) -> tuple[ZContext, ...]:
         """Runs Z through the encoder."""

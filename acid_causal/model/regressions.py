@@ -6,23 +6,69 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from acid_causal.model.least_squares import LeastSquares
 from acid_causal.model.smoothers import RIDGES, Smoother, follows_one, follows_smoothly
 from acid_causal.model.transform import rank_normal, tame
 
 SMOOTHERS = 3
 # How strongly the log of squared residuals is smoothed: noise rules it, so a heavy ridge.
 _SCALE_RIDGE = RIDGES.index(1.0)
-# By how much, at most, the log of the scale may differ from its mean: on ranks, and on values.
-_SCALE_OF_RANKS, _SCALE_OF_VALUES = 1.5, 3.0
+# By how much, at most, the log of the scale may differ from its mean, and what is added to squared
+# residuals before their log is taken: on ranks, whose scale changes little, and on values.
+_SCALE_OF_RANKS, _SCALE_OF_VALUES = (1.5, 0.05), (3.0, 0.002)
 
 # A residual of less than this sd, of the linear smoother and of the others, is no more than what
 # ranks and ridges leave of an exact function of Z.
 _DETERMINED_LINEAR, _DETERMINED = 0.01, 0.03
 # The same of values: least squares leave rounding alone; what smoothers leave has no such floor.
 _DUST_LINEAR, _DUST = 1e-5, 3e-3
+# Least squares: rows with Z this many standard deviations out count half, and directions of Z with
+# less than this share of its largest singular value are rounding.
+_FAR, _NEGLIGIBLE = 3.0, 1e-11
 # Forms of a target that are regressed.
 _FORMS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class LeastSquares:
+    """Weighted least squares on a conditioning set, an intercept included, in double precision.
+
+    Attributes:
+        basis: orthonormal columns that span the weighted design.
+        root: square roots of the rows' weights.
+        left: one minus the leverage of each row.
+    """
+
+    basis: Float[Tensor, "batch n k"]
+    root: Float[Tensor, "batch n"]
+    left: Float[Tensor, "batch n"]
+
+    @classmethod
+    def fit(cls, z: Float[Tensor, "batch n d_z"]) -> "LeastSquares":
+        """Prepares the regression on Z.
+
+        Args:
+            z: robustly scaled values. Rows far out weigh less, as one of them alone could turn
+                the plane; an exact relation is found under any weights.
+        """
+        root = (1 + z.square().mean(dim=2) / _FAR**2).rsqrt()
+        design = torch.cat([torch.ones_like(z[..., :1]), z], dim=2) * root[..., None]
+        # Columns of one size, so that the cut-off below means the same for all.
+        design = design / design.norm(dim=1, keepdim=True).clamp(min=1e-300)
+        q, r = torch.linalg.qr(design)
+        u, s, _ = torch.linalg.svd(r)
+        basis = (q @ u) * (s > _NEGLIGIBLE * s[:, :1])[:, None, :]
+        left = (1 - basis.square().sum(dim=2)).clamp(min=1e-3)
+        return cls(basis, root, left)
+
+    def __getitem__(self, sets: slice) -> "LeastSquares":
+        """Selects some of a batch of sets, without a copy."""
+        return LeastSquares(self.basis[sets], self.root[sets], self.left[sets])
+
+    def residuals(self, v: Float[Tensor, "batch t n"]) -> Float[Tensor, "batch t n"]:
+        """Computes leave-one-out residuals."""
+        weighted = v * self.root[:, None]
+        rest = weighted - (weighted @ self.basis) @ self.basis.mT
+        return rest / (self.root * self.left)[:, None]
 
 
 @dataclass(frozen=True)
@@ -47,6 +93,7 @@ class Regressed:
 
 def regress_ranks(
     v: Float[Tensor, "batch columns n"],
+    z: Float[Tensor, "batch n d_z"],
     smoothers: tuple[Smoother, ...],
     order: Int[Tensor, "batch d_z n"],
     *,
@@ -56,6 +103,7 @@ def regress_ranks(
 
     Args:
         v: the columns.
+        z: the conditioning set, likewise.
         smoothers: regressions on Z; none if Z is empty.
         order: rows in the order of each column of Z.
         channels: whether residuals are shown beside the value.
@@ -65,12 +113,12 @@ def regress_ranks(
     sds = [r.square().mean(2, keepdim=True).sqrt().clamp(1e-3, 1.5) for r in residuals]
     least = torch.cat(sds, dim=2).amin(dim=2)
     determined = (sds[0][..., 0] < _DETERMINED_LINEAR) | (least < _DETERMINED)
-    determined |= follows_one(order, v)
+    determined |= follows_one(order, z, v)
     shown = v[:, None]
     if channels:
         scaled = [r / sd for r, sd in zip(residuals, sds, strict=True)]
         logs = [sd.log().expand_as(v) for sd in sds]
-        even = _even_scale(scaled[-1], smoothers[-1] if smoothers else None, _SCALE_OF_RANKS)
+        even = _even_scale(scaled[-1], smoothers[-1] if smoothers else None, *_SCALE_OF_RANKS)
         shown = torch.stack([v, *scaled, even, *logs], dim=1)
     return Regressed(
         shown,
@@ -129,7 +177,7 @@ def regress_values(
     least = error.gather(1, best)[:, 0]
     scaled = _standardised(residuals)
     chosen = scaled.gather(1, best[..., None].expand(-1, -1, -1, v.shape[2]))[:, 0]
-    even = _standardised(_even_scale(chosen, smoothers[-1], _SCALE_OF_VALUES))
+    even = _standardised(_even_scale(chosen, smoothers[-1], *_SCALE_OF_VALUES))
     logs = error.clamp(1e-3, 1.5).log()[..., None].expand_as(residuals)
     shown = torch.cat([ranks[:, None], scaled, even[:, None], logs], dim=1)
     in_units = v / _size(v).clamp(min=1e-300)
@@ -154,7 +202,7 @@ def _standardised(columns: Float[Tensor, "*columns n"]) -> Float[Tensor, "*colum
 
 
 def _even_scale(
-    residual: Float[Tensor, "batch columns n"], smoother: Smoother | None, most: float
+    residual: Float[Tensor, "batch columns n"], smoother: Smoother | None, most: float, floor: float
 ) -> Float[Tensor, "batch columns n"]:
     """Divides residuals by their standard deviation given Z, itself a regression on Z.
 
@@ -163,7 +211,7 @@ def _even_scale(
     """
     if smoother is None:
         return residual
-    log_square = torch.log(residual.square() + 0.05)
+    log_square = torch.log(residual.square() + floor)
     ridges = torch.full_like(residual[..., 0], _SCALE_RIDGE, dtype=torch.long)
     log_scale = 0.5 * smoother.smooth(log_square, ridges)
     even = residual * torch.exp((log_scale.mean(2, keepdim=True) - log_scale).clamp(-most, most))

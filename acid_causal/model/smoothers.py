@@ -277,23 +277,32 @@ def follows_smoothly(
 
 
 def follows_one(
-    order: Int[Tensor, "batch d_z n"], v: Float[Tensor, "batch t n"]
+    order: Int[Tensor, "batch d_z n"],
+    z: Float[Tensor, "batch n d_z"],
+    v: Float[Tensor, "batch t n"],
 ) -> Bool[Tensor, "batch t"]:
     """Says which targets are functions of a single column of Z for all practical purposes.
 
     In the order of that column neighbours hardly differ (Rice 1984). It needs no smoothness: ranks
     make of a parabola a cusp, which no kernel follows. Nearly all differences must be small, and
-    the few large ones, at cusps and jumps, must not add up.
+    the few large ones, at cusps and jumps, must not add up. Rows of one value of Z have no order
+    but the file's, which tells nothing: their differences count as large.
 
     Args:
         order: rows in the order of each column of Z.
+        z: the columns.
         v: targets of about unit variance.
     """
     found = torch.zeros_like(v[..., 0], dtype=torch.bool)
     for k in range(order.shape[1]):
-        step = v.gather(2, order[:, k : k + 1].expand_as(v)).diff(dim=2).abs() / math.sqrt(2)
+        by_z = order[:, k : k + 1]
+        tied = z[..., k].gather(1, by_z[:, 0]).diff(dim=1) == 0  # (batch, n - 1)
+        step = v.gather(2, by_z.expand_as(v)).diff(dim=2).abs() / math.sqrt(2)
+        step = step.masked_fill(tied[:, None], math.inf)
         most = step.kthvalue(max(1, int(0.75 * step.shape[2])), dim=2).values / 1.15
-        found |= (most < 0.02) & (step.square().mean(dim=2).sqrt() < 0.12)
+        apart = (~tied).sum(dim=1, keepdim=True).clamp(min=1)
+        square = step.masked_fill(tied[:, None], 0.0).square().sum(dim=2) / apart
+        found |= (most < 0.02) & (square.sqrt() < 0.12)
     return found
 
 

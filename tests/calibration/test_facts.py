@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from acid_causal.calibration.facts import Facts, explained_variance
+from acid_causal.calibration.facts import Facts, TargetFacts
 from acid_causal.weights.checkpoint import TrainedModel
 
 
@@ -21,16 +21,20 @@ def test_facts_of_encodings_are_those_of_the_questions(tiny_model: TrainedModel)
     np.testing.assert_array_equal(facts.n, [40.0] * 3)
     np.testing.assert_array_equal(facts.d_z, [2.0] * 3)
     np.testing.assert_array_equal(facts.pairs, [2.0] * 3)
-    np.testing.assert_array_equal(facts.explained_x, explained_variance(of_x))
+    np.testing.assert_array_equal(facts.explained_x, TargetFacts.of(of_x).explained)
+    np.testing.assert_array_equal(facts.nonlinear_x, 0.0)  # of a model of ranks
     assert facts.explained_y[1] > 0.99 > 0.5 > facts.explained_y[0]
 
 
 def test_covariates_are_symmetric_and_bounded() -> None:
-    x, y = np.array([0.0, 0.5, 1.0]), np.array([0.3, 0.2, 1.0])
+    x = TargetFacts(np.array([0.0, 0.5, 1.0]), np.array([0.1, 0.0, 0.5]))
+    y = TargetFacts(np.array([0.3, 0.2, 1.0]), np.array([0.2, 0.4, 1.0]))
     facts = Facts.of_one_size(200, 0, x, y, 2)
     swapped = Facts.of_one_size(200, 0, y, x, np.full(3, 2.0))
     np.testing.assert_array_equal(facts.covariates(), swapped.covariates())
     np.testing.assert_allclose(facts.covariates()[:, [0, 1]], 0)
     np.testing.assert_allclose(facts.covariates()[2, 2:4], [6.0, 9.0])  # 3 is the most of each
     np.testing.assert_allclose(facts.covariates()[:, 4], np.log(2))
-    np.testing.assert_array_equal(facts.sizes().covariates()[:, 2:4], 0)
+    np.testing.assert_allclose(facts.covariates()[:, 5], [0.3, 0.4, 1.5])
+    np.testing.assert_allclose(facts.covariates()[:, 6], [0.02, 0.0, 0.5])
+    np.testing.assert_array_equal(facts.sizes().covariates()[:, [2, 3, 5, 6]], 0)

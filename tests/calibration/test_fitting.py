@@ -49,6 +49,8 @@ def fresh_pvalues(
             explained_x=scored.explained_x.double().numpy()[keep],
             explained_y=scored.explained_y.double().numpy()[keep],
             pairs=batch.x.shape[3] ** 2 * ones,
+            nonlinear_x=0 * ones,
+            nonlinear_y=0 * ones,
         )
         statistic = scored.logit.double().numpy()[keep]
         pvalues.append(np.exp(null.fitted("conditional").logsf(statistic, facts)))

@@ -19,6 +19,8 @@ def facts(m: int, rng: np.random.Generator) -> Facts:
         explained_x=rng.uniform(0, 0.9, m),
         explained_y=rng.uniform(0, 0.9, m),
         pairs=np.ones(m),
+        nonlinear_x=rng.uniform(0, 1, m),
+        nonlinear_y=rng.uniform(0, 1, m),
     )
 
 
@@ -120,7 +122,7 @@ def test_null_is_symmetric_in_x_and_y() -> None:
     rng = np.random.default_rng(2)
     f = facts(500, rng)
     null = fit(rng.normal(size=500), f)
-    swapped = Facts(f.n, f.d_z, f.explained_y, f.explained_x, f.pairs)
+    swapped = Facts(f.n, f.d_z, f.explained_y, f.explained_x, f.pairs, f.nonlinear_y, f.nonlinear_x)
     statistic = rng.normal(size=500)
     np.testing.assert_allclose(
         null.fitted("conditional").logsf(statistic, f),
@@ -132,14 +134,37 @@ def test_beyond_the_range_of_the_fit_the_nearest_null_is_used() -> None:
     rng = np.random.default_rng(3)
     null = fit(rng.normal(size=2000), facts(2000, rng))
     one = np.ones(1)
-    far = Facts(n=1e6 * one, d_z=100 * one, explained_x=0 * one, explained_y=0 * one, pairs=one)
+    nothing = dict.fromkeys(("explained_x", "explained_y", "nonlinear_x", "nonlinear_y"), 0 * one)
+    far = Facts(n=1e6 * one, d_z=100 * one, pairs=one, **nothing)
     edge = Facts(
         n=200 * np.exp(null.conditional.high[:1]), d_z=np.expm1(null.conditional.high[1:2]),
-        explained_x=0 * one, explained_y=0 * one, pairs=one,
+        pairs=one, **nothing,
     )  # fmt: skip
     np.testing.assert_allclose(
         null.fitted("conditional").logsf(one, far), null.fitted("conditional").logsf(one, edge)
     )
+
+
+def test_unbounded_statistics_hold_in_the_body_and_grow_in_the_tail() -> None:
+    rng = np.random.default_rng(8)
+    known, fresh = facts(20_000, rng), facts(20_000, rng)
+    # The more of a relation is nonlinear the larger is what regressions leave.
+    draws = [
+        rng.normal(-2, 1, 20_000) + 2 * f.nonlinear_x * f.nonlinear_y + 0.3 * np.log(f.n)
+        for f in (known, fresh)
+    ]
+    null = NullDistribution.fit(draws[0], draws[0], known, unbounded=True)
+    p = np.exp(null.fitted("conditional").logsf(draws[1], fresh))
+    for of_kind in (fresh.d_z == 0, fresh.d_z == 1, fresh.d_z > 3, fresh.nonlinear_x > 0.8):
+        assert np.mean(p[of_kind] < 0.05) == pytest.approx(0.05, abs=0.02)
+    read = NullDistribution.from_dict(null.to_dict())
+    statistic, one = np.array([0.0, 3.0, 10.0, 30.0, 100.0]), facts(1, rng)
+    alike = Facts(*(np.repeat(value, 5) for value in vars(one).values()))
+    log_p = read.fitted("conditional").logsf(statistic, alike)
+    np.testing.assert_allclose(log_p, null.fitted("conditional").logsf(statistic, alike))
+    assert (np.diff(log_p) < 0).all()
+    assert log_p[3] < -100
+    assert np.isfinite(log_p).all()
 
 
 def test_survives_its_header() -> None:

@@ -96,6 +96,7 @@ def test_summary_of_an_encoding_by_hand() -> None:
     encoding = TargetEncoding(
         features=torch.zeros(2, 1, 2, 3, 4), norms=norms, spread=torch.ones(2, 1, 2),
         residuals=torch.zeros(2, 1, 0, 4), explained=torch.zeros(2, 1),
+        nonlinear=torch.zeros(2, 1),
         determined=torch.zeros(2, 1, dtype=torch.bool), d_z=0,
     )  # fmt: skip
     size, unevenness = np.split(np.exp(summarise(encoding)), 2, axis=1)

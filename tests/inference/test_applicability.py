@@ -134,6 +134,43 @@ def test_rows_repeat_by_chance_in_a_table_of_few_values(tiny_model: TrainedModel
     assert kinds(years, tiny_model) == ("ties",)
 
 
+def test_rounding_and_counting_lose_no_rows(tiny_model: TrainedModel) -> None:
+    rng = np.random.default_rng(6)
+    x = rng.integers(0, 25, 5000).astype(float)
+    table = np.column_stack([x, x + rng.integers(-1, 2, 5000), rng.integers(0, 3, 5000)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AcidWarning)
+        assert Tester(table, model=tiny_model).test(0, 1).n == 5000
+
+
+def test_a_sorted_table_of_few_values_is_no_function(model: TrainedModel) -> None:
+    """Rows of one value of Z have no order among them, whatever the file's."""
+    rng = np.random.default_rng(7)
+    sex = rng.integers(0, 2, 600)
+    iq = rng.integers(0, 4, 600)
+    table = np.column_stack([iq, iq + rng.integers(0, 2, 600), sex]).astype(float)
+    in_order = table[np.lexsort(table.T)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AcidWarning)
+        pvalues = [Tester(t, model=model).test(0, 1, (2,)).pvalue for t in (table, in_order)]
+    assert pvalues[1] == pytest.approx(pvalues[0], rel=1e-3)
+    assert pvalues[0] < 0.05
+
+
+def test_one_value_in_each_cell_is_a_function(model: TrainedModel) -> None:
+    rng = np.random.default_rng(8)
+    z = rng.integers(0, 5, 300)
+    code, x = np.array([3.0, -1.0, 7.0, 0.0, 2.0])[z], rng.normal(size=300)
+    tester = Tester(np.column_stack([code, x, z]).astype(float), model=model)
+    with pytest.warns(AcidWarning, match="deterministic"):
+        assert tester.test(0, 1, (2,)).pvalue == 1
+    code[0] += 1  # one row that differs is enough
+    tester = Tester(np.column_stack([code, x, z]).astype(float), model=model)
+    rows = tester._all_rows
+    assert not rows.is_function_of(0, (2,))
+    assert rows.is_function_of(2, (0,))
+
+
 def test_serial_rows(tiny_model: TrainedModel) -> None:
     rng = np.random.default_rng(5)
     walks = np.cumsum(rng.normal(size=(150, 3)), axis=0)

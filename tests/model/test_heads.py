@@ -11,6 +11,7 @@ from acid_causal.model.heads import (
     CrossCovarianceHead,
     Lifted,
     PaperHead,
+    joint_correlations,
     residual_correlations,
     squared_norms,
 )
@@ -149,3 +150,47 @@ def test_residual_correlations() -> None:
     t = N * r2 / np.einsum("nik,njk->ijk", x**2, y**2) * N
     expected = [np.arcsinh(t).max((0, 1)), np.log(r2 + 1e-5).max((0, 1))]
     np.testing.assert_allclose(got, np.concatenate(expected), rtol=1e-6)
+
+
+def normal(*shape: int, seed: int) -> torch.Tensor:
+    x = torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+    x = x - x.mean(-1, keepdim=True)
+    return x / x.square().mean(-1, keepdim=True).sqrt()
+
+
+@pytest.mark.parametrize("d", [1, 5, 20])
+def test_joint_correlations_are_standard_under_h0_for_any_number_of_components(d: int) -> None:
+    # Components that are alike: each shares half of its variance with the others.
+    common, x = normal(300, 1, 1, 200, seed=0), normal(300, d, 1, 200, seed=1)
+    x = (x + common) / (x + common).square().mean(-1, keepdim=True).sqrt()
+    t, _ = joint_correlations(x, normal(300, d, 1, 200, seed=2), 1, 1)
+    assert abs(t.mean()) < 0.2
+    assert 0.7 < t.std() < 1.3
+
+
+def test_joint_correlations_grow_with_strength_and_rows() -> None:
+    def statistic(rho: float, n: int) -> float:
+        x, e = normal(40, 1, 1, n, seed=3), normal(40, 1, 1, n, seed=4)
+        y = rho * x + (1 - rho**2) ** 0.5 * e
+        y = (y - y.mean(-1, keepdim=True)) / y.std(-1, keepdim=True, correction=0)
+        return float(joint_correlations(x, y, 1, 1)[0].median())
+
+    by_strength = [statistic(rho, 200) for rho in (0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 0.99)]
+    assert (np.diff(by_strength) > 0).all()
+    by_rows = [statistic(0.9, n) for n in (100, 1000, 10_000)]
+    np.testing.assert_allclose(np.diff(np.log(by_rows)), np.log(10), rtol=0.1)
+
+
+def test_joint_statistics_of_one_component_are_those_of_the_pair() -> None:
+    torch.manual_seed(0)
+    head = CrossCovarianceHead(ModelConfig(e=16, attention_heads=2, head_count=2, head_width=4))
+    x, y = (f[:, :1] for f in features(5))
+    lifted = [
+        Lifted(f, squared_norms(f), spread(f))
+        for f, spread in ((x, head.spread), (y, head.joint_spread))
+    ]
+    of_x, of_y = lifted
+    one_by_one = head.compare(of_x, of_y)
+    t, effect = head.compare_jointly(of_x, of_y, 1, 1)
+    torch.testing.assert_close(torch.asinh(t), one_by_one[..., :HEADS])
+    torch.testing.assert_close(effect, one_by_one[..., HEADS:])

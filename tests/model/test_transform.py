@@ -3,7 +3,7 @@
 import torch
 from scipy.stats import norm, rankdata
 
-from acid_causal.model.transform import rank_normal, standardise
+from acid_causal.model.transform import rank_normal, robust, standardise, tame
 
 
 def test_rank_normal_is_the_normal_score_of_the_mean_rank() -> None:
@@ -30,3 +30,35 @@ def test_extremes_and_constants_stay_finite() -> None:
         torch.testing.assert_close(
             got[..., 2].square().mean(), torch.tensor(1.0, dtype=torch.float64)
         )
+
+
+def test_robust_values_are_blind_to_shift_scale_and_sign() -> None:
+    x = torch.randn(1, 101, 2, generator=torch.Generator().manual_seed(1)).double().exp()
+    expected = robust(x)
+    for same in (7 - x, -1e9 * x, 3e-12 * x + 1e-12):
+        torch.testing.assert_close(robust(same), expected, rtol=1e-6, atol=1e-6)
+    torch.testing.assert_close(
+        robust(x[:, torch.randperm(101)]).sort(1).values, robust(x.sort(1).values)
+    )
+
+
+def test_robust_values_of_a_normal_column_have_variance_one_and_skew_to_the_right() -> None:
+    x = torch.randn(1, 100_001, 1, generator=torch.Generator().manual_seed(2)).double()
+    assert abs(robust(5 * x + 3).square().mean() - 1) < 0.02
+    assert robust(-x.exp()).mean() > 0  # the median is at 0, the long tail above it
+
+
+def test_robust_scale_where_half_of_a_column_is_one_value() -> None:
+    column = torch.zeros(1, 100, 1, dtype=torch.float64)
+    column[0, :20, 0] = torch.arange(20)
+    got = robust(column)
+    assert 3 < got.max() < 30
+    assert (robust(torch.full((1, 9, 1), 5.0)) == 0).all()
+
+
+def test_taming_leaves_the_middle_alone_and_keeps_the_order() -> None:
+    x = torch.linspace(-50, 50, 1001, dtype=torch.float64)
+    assert (tame(x).diff() > 0).all()
+    torch.testing.assert_close(tame(x[x.abs() <= 2]), x[x.abs() <= 2])
+    torch.testing.assert_close(tame(-x), -tame(x))
+    assert tame(torch.tensor(1e6)) < 20

@@ -9,8 +9,9 @@ import torch
 from acid_causal.errors import OptionError
 from acid_causal.synthetic import NULL_STREAMS, Stream, StreamConfig, null_datasets, six_models
 from acid_causal.synthetic.draws import seeded
-from acid_causal.synthetic.mechanisms import HELD_OUT, MLPS, TRAINING
-from acid_causal.synthetic.noise import HEAVY, NOISES
+from acid_causal.synthetic.mechanisms import ALL, MLPS
+from acid_causal.synthetic.noise import HEAVY, MARGINS, NOISES
+from acid_causal.synthetic.sem import measure
 
 
 def test_batch_is_a_function_of_seed_and_number() -> None:
@@ -70,9 +71,9 @@ def test_the_stream_draws_the_noise_that_it_is_told_to() -> None:
     assert largest("usual") < 20 < largest("heavy")
 
 
-@pytest.mark.parametrize("name", sorted({**TRAINING, **HELD_OUT, **MLPS}))
+@pytest.mark.parametrize("name", sorted({**ALL, **MLPS}))
 def test_mechanisms_ignore_absent_parents(name: str) -> None:
-    mechanism = {**TRAINING, **HELD_OUT, **MLPS}[name]
+    mechanism = {**ALL, **MLPS}[name]
     parents = torch.randn(4, 50, 3, generator=torch.Generator().manual_seed(0))
     strength = torch.tensor([[1.0, 0.5, 0.0]]).expand(4, 3)
     changed = parents.clone()
@@ -133,3 +134,33 @@ def test_discrete_nodes_have_few_levels_and_labels_stay_right() -> None:
     assert len(correlations) > 30
     assert abs(np.mean(correlations)) < 4 * np.std(correlations) / np.sqrt(len(correlations))
     assert np.std(correlations) < 0.08
+
+
+def test_values_are_recorded_in_many_ways() -> None:
+    values = torch.randn(400, 300, generator=torch.Generator().manual_seed(5))
+    recorded = measure(values, 1.0, seeded("measure"))
+    assert recorded.isfinite().all()
+    levels = torch.tensor([len(row.unique()) for row in recorded])
+    top = (recorded == recorded.amax(1, keepdim=True)).float().mean(1)
+    assert 0.1 < (levels < 150).float().mean() < 0.4  # rounded
+    assert 0.1 < ((top > 0.01) & (levels > 150)).float().mean() < 0.4  # censored
+    # Whatever is done keeps the order.
+    order = values.argsort(1)
+    assert (recorded.gather(1, order).diff(dim=1) >= -1e-5).all()
+    torch.testing.assert_close(measure(values, 0.0, seeded("measure")), values)
+
+
+@pytest.mark.parametrize("name", sorted(MARGINS))
+def test_margins_of_several_parts(name: str) -> None:
+    draws = MARGINS[name](seeded("margin"), (20, 500))
+    assert draws.mean() == pytest.approx(0, abs=1e-4)
+    assert draws.square().mean() == pytest.approx(1, abs=1e-3)
+    gap = draws.flatten().sort().values.diff().max()
+    assert gap > 0.3
+
+
+def test_long_tables_are_drawn_now_and_then() -> None:
+    config = StreamConfig(n=(20, 30), long=0.5, n_long=60, d_z=(0, 1))
+    n = [Stream(config, 0)[k].x.shape[2] for k in range(40)]
+    assert max(n) <= 60
+    assert 10 < sum(size > 30 for size in n) < 30

@@ -33,6 +33,9 @@ NAN = float("nan")
         ("driven", 1.1, "share"),
         ("wide", 2.0, "share"),
         ("heteroscedastic", 1.5, "share"),
+        ("measured", -1.0, "share"),
+        ("long", 1.1, "share"),
+        ("components", 1, "at least 2"),
     ],
 )
 def test_ranges(field: str, value: Any, message: str) -> None:
@@ -41,7 +44,9 @@ def test_ranges(field: str, value: Any, message: str) -> None:
 
 
 def test_shares_sum_to_one_at_most() -> None:
-    with pytest.raises(OptionError, match=r"six_models \+ driven must be at most 1, not 1.1"):
+    with pytest.raises(
+        OptionError, match=r"six_models \+ driven \+ siblings must be at most 1, not 1.1"
+    ):
         StreamConfig(six_models=0.6, driven=0.5)
     # In binary these are 1.0000000000000002 together.
     for six_models, driven in ((1.0, 0.0), (0.0, 1.0), (0.7, 0.3), (0.1 * 3 + 0.4, 0.3)):

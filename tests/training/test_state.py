@@ -23,6 +23,7 @@ SAVED = Progress(4, 12.5, 0.6)
 
 
 def first_weight(model: ACIDModel) -> Tensor:
+    assert isinstance(model.classifier, nn.Sequential)
     layer = model.classifier[0]
     assert isinstance(layer, nn.Linear)
     return layer.weight

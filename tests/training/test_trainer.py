@@ -171,6 +171,18 @@ def test_starting_from_another_architecture(
     assert not (tmp_path / "run").exists()
 
 
+def test_a_model_of_values_starts_from_the_encoder_of_one_of_ranks(
+    tmp_path: Path, tiny_model: TrainedModel
+) -> None:
+    model = replace(tiny_model.recipe.model, transform="values")
+    recipe = replace(RECIPE, model=model, training=TrainingConfig(steps=1, learning_rate=1e-12))
+    network = Trainer(recipe, tmp_path, CPU, start=tiny_model).run(progress=False)
+    assert type(network.classifier).__name__ == "MonotoneClassifier"
+    for name, tensor in tiny_model.network.state_dict().items():
+        if not name.startswith("classifier."):
+            torch.testing.assert_close(network.state_dict()[name], tensor, msg=name)
+
+
 def test_starting_with_another_dropout_and_rank(tmp_path: Path, tiny_model: TrainedModel) -> None:
     model = replace(tiny_model.recipe.model, dropout=0.3, smoother_rank=8)
     recipe = replace(RECIPE, model=model, training=TrainingConfig(steps=1, learning_rate=1e-12))
