@@ -6,26 +6,34 @@ A file of knowledge is TOML or JSON, with any of these three keys:
     require = [["smoking", "cancer"]]                      # an edge smoking -> cancer
     tiers   = [["age", "sex"], ["smoking"], ["cancer"]]    # no later tier causes an earlier one
 
-Two variables are kept apart by forbidding both directions.
+Two variables are kept apart by forbidding both directions. Tetrad's files of knowledge are read,
+too: they begin with /knowledge.
 """
 
 import json
+import reprlib
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 
+from acid_causal.discovery.tetrad import is_tetrad, read_tetrad
 from acid_causal.errors import InputError, unknown
-from acid_causal.files import user_path
+from acid_causal.files import read_bytes, user_path
 
 if TYPE_CHECKING:
     from causallearn.utils.PCUtils.BackgroundKnowledge import BackgroundKnowledge
 
 Arrow = tuple[str, str]
+
+# Knowledge is written by hand, or about thousands of variables at most.
+_MOST_BYTES = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -50,18 +58,19 @@ class Knowledge:
             if a == b:
                 raise InputError(f"knowledge about an edge from {a!r} to itself makes no sense")
         names = [name for tier in self.tiers for name in tier]
-        twice = {name for name in names if names.count(name) > 1}
+        twice = [name for name, count in Counter(names).items() if count > 1]
         if twice:
             raise InputError(f"{sorted(twice)[0]!r} is in more than one place of the tiers")
         for a, b in self.require:
-            if (a, b) in self.forbid:
+            if (a, b) in self._forbidden:
                 raise InputError(f"the edge {a!r} -> {b!r} is required and forbidden at once")
             if self._goes_back(a, b):
                 raise InputError(f"the edge {a!r} -> {b!r} is required and goes back in the tiers")
         required = nx.DiGraph(self.require)
         if not nx.is_directed_acyclic_graph(required):
             cycle = [a for a, _ in nx.find_cycle(required)]
-            raise InputError(f"the required edges make a cycle: {' -> '.join([*cycle, cycle[0]])}")
+            shown = [*cycle, cycle[0]] if len(cycle) <= 10 else [*cycle[:10], "..."]
+            raise InputError(f"the required edges make a cycle: {' -> '.join(shown)}")
 
     def __bool__(self) -> bool:
         return bool(self.forbid or self.require or self.tiers)
@@ -76,7 +85,7 @@ class Knowledge:
 
     @classmethod
     def read(cls, path: str | Path) -> "Knowledge":
-        """Reads a file of knowledge: JSON if its name ends so, TOML otherwise.
+        """Reads a file of knowledge: Tetrad's, JSON if its name ends so, or TOML.
 
         Raises:
             InputError: the file cannot be read, or says something else.
@@ -84,10 +93,18 @@ class Knowledge:
         """
         path = user_path(path)
         try:
-            text = path.read_text(encoding="utf-8-sig")
-            is_json = path.suffix.lower() == ".json"
-            content = json.loads(text) if is_json else tomllib.loads(text)
-        except (OSError, ValueError) as error:  # ValueError: both parsers, and no UTF-8
+            text = read_bytes(path, most=_MOST_BYTES).decode("utf-8-sig")
+            if is_tetrad(text):
+                content: object = read_tetrad(text)
+            elif path.suffix.lower() == ".json":
+                content = json.loads(text, object_pairs_hook=_each_key_once)
+            else:
+                content = tomllib.loads(text)
+        except RecursionError as error:
+            raise InputError(
+                f"cannot read the knowledge in {str(path)!r}: lists within lists without end"
+            ) from error
+        except (OSError, ValueError) as error:  # ValueError: of all parsers, and no UTF-8
             reason = error.strerror if isinstance(error, OSError) else str(error)
             raise InputError(f"cannot read the knowledge in {str(path)!r}: {reason}") from error
         return cls.from_dict(content)
@@ -96,7 +113,7 @@ class Knowledge:
     def from_dict(cls, content: object) -> "Knowledge":
         """Reads what `to_dict` gives, or a file of knowledge holds."""
         if not isinstance(content, Mapping):
-            raise InputError(f"knowledge must be a table of lists, not {content!r}")
+            raise InputError(f"knowledge must be a table of lists, not {reprlib.repr(content)}")
         known = [field.name for field in fields(cls)]
         for key in content:
             if key not in known:
@@ -121,7 +138,7 @@ class Knowledge:
         Raises:
             OptionError: with the closest names.
         """
-        columns = list(columns)
+        columns = dict.fromkeys(columns)
         named = [*self.forbid, *self.require, *self.tiers]
         for name in dict.fromkeys(name for group in named for name in group):
             if name not in columns:
@@ -129,11 +146,11 @@ class Knowledge:
 
     def forbids(self, a: str, b: str) -> bool:
         """Says whether there can be no edge a -> b."""
-        return (a, b) in self.forbid or (b, a) in self.require or self._goes_back(a, b)
+        return (a, b) in self._forbidden or (b, a) in self._required or self._goes_back(a, b)
 
     def requires(self, a: str, b: str) -> bool:
         """Says whether there must be an edge between a and b."""
-        return (a, b) in self.require or (b, a) in self.require
+        return (a, b) in self._required or (b, a) in self._required
 
     def keeps_apart(self, a: str, b: str) -> bool:
         """Says whether there can be no edge between a and b."""
@@ -150,8 +167,22 @@ class Knowledge:
         return {(i, j) for i, j in pairs if are(names[i], names[j])}
 
     def _goes_back(self, a: str, b: str) -> bool:
-        tier_of = {name: k for k, tier in enumerate(self.tiers) for name in tier}
+        tier_of = self._tier_of
         return a in tier_of and b in tier_of and tier_of[a] > tier_of[b]
+
+    # A search asks about each pair of columns, and a file may name thousands.
+
+    @cached_property
+    def _forbidden(self) -> frozenset[Arrow]:
+        return frozenset(self.forbid)
+
+    @cached_property
+    def _required(self) -> frozenset[Arrow]:
+        return frozenset(self.require)
+
+    @cached_property
+    def _tier_of(self) -> dict[str, int]:
+        return {name: k for k, tier in enumerate(self.tiers) for name in tier}
 
     def to_causal_learn(self, names: Sequence[str]) -> "BackgroundKnowledge | None":
         """Returns the knowledge in causal-learn's own form; None if there is none.
@@ -176,9 +207,17 @@ class Knowledge:
         return knowledge
 
 
+def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Makes a table of JSON; of a key that is given twice Python would keep the last value."""
+    for key, count in Counter(key for key, _ in pairs).items():
+        if count > 1:
+            raise ValueError(f"the key {key!r} is given {count} times")
+    return dict(pairs)
+
+
 def _list(value: object, what: str) -> Sequence[object]:
     if isinstance(value, str) or not isinstance(value, Sequence):
-        raise InputError(f"{what} must be a list, not {value!r}")
+        raise InputError(f"{what} must be a list, not {reprlib.repr(value)}")
     return value
 
 
@@ -186,7 +225,7 @@ def _names(value: object, what: str) -> tuple[str, ...]:
     names = _list(value, what)
     for name in names:
         if not isinstance(name, str):
-            raise InputError(f"{what} must be a list of names, and {name!r} is none")
+            raise InputError(f"{what} must be a list of names, and {reprlib.repr(name)} is none")
     return tuple(map(str, names))
 
 
@@ -195,6 +234,8 @@ def _arrows(value: object, key: str) -> tuple[Arrow, ...]:
     for pair in _list(value, key):
         names = _names(pair, f"each edge of {key}")
         if len(names) != 2:
-            raise InputError(f"each edge of {key} must be a pair [from, to], not {pair!r}")
+            raise InputError(
+                f"each edge of {key} must be a pair [from, to], not {reprlib.repr(pair)}"
+            )
         arrows.append((names[0], names[1]))
     return tuple(arrows)

@@ -17,10 +17,13 @@ from acid_causal.discovery.discovery import Discovery
 from acid_causal.discovery.mixed_graph import ends
 from acid_causal.files import write_atomically
 from acid_causal.report.file_names import FORMAT
-from acid_causal.report.labels import printable, printable_names
+from acid_causal.report.labels import MARKS, printable, printable_names
 
 # Names of the members of a conditioning set are joined by this in CSV files.
 SEPARATOR = "; "
+
+# So begin cells that a spreadsheet computes, or may be brought to.
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 _DOT_HEADS = {"tail": "none", "arrow": "normal", "circle": "odot"}
 
@@ -117,8 +120,17 @@ def _csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)
-    writer.writerows(rows)
+    writer.writerows([_inert(cell) for cell in row] for row in rows)
     return text.getvalue()
+
+
+def _inert(cell: object) -> object:
+    """Puts an apostrophe before a text that a spreadsheet would take for a formula and compute.
+
+    Marks such as `-->` are ours, and stay.
+    """
+    is_text = isinstance(cell, str) and cell not in MARKS
+    return f"'{cell}" if is_text and str(cell).startswith(_FORMULAS) else cell
 
 
 def write_graph_files(found: Discovery, folder: Path) -> list[Path]:

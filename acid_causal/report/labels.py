@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 _ARROWS = {"-->": "→", "<--": "←", "<->": "↔", "---": "—", "o->": "o→", "<-o": "←o", "o-o": "o–o",
            "--o": "—o", "o--": "o—"}  # fmt: skip
+MARKS = frozenset(_ARROWS)
 # Control characters, halves of characters, and what no font can know.
 _UNPRINTABLE = ("Cc", "Cs", "Cn", "Co")
 

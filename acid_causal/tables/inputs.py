@@ -6,8 +6,9 @@ import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
-from numbers import Real
+from numbers import Integral, Rational, Real
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ Question = tuple[int, int, Columns]
 
 MISSING = ("raise", "drop")
 MIN_SAMPLES = 4
+# Up to it each whole number is a float.
+_LARGEST_WHOLE = 2**53
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,8 @@ class Table:
     """A validated table; `values` is our own copy.
 
     Attributes:
-        values: finite numbers, or NaN where a value is missing.
+        values: finite numbers, or NaN where a value is missing; less the median in a column of
+            whole numbers beyond 2^53 some of which would become equal.
         columns: names of the columns.
         absent: where values are missing; None if nowhere.
     """
@@ -266,10 +270,15 @@ def _as_float(column: Any) -> Float[Array, " n"] | None:
     if column.dtype.kind not in "biuf":
         return None
     if _is_pandas(column):
-        return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
-    with np.errstate(over="ignore"):
-        number = column.astype(np.float64)
-    return number.filled(np.nan) if isinstance(number, np.ma.MaskedArray) else number
+        number = np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+    else:
+        with np.errstate(over="ignore"):
+            number = column.astype(np.float64)
+        if isinstance(number, np.ma.MaskedArray):
+            number = number.filled(np.nan)
+    # Of missing whole numbers pandas would make floats.
+    own = isinstance(column.dtype, np.dtype)
+    return _centred(np.asarray(column) if own else column.to_numpy(dtype=object), number)
 
 
 def _objects_as_float(column: Any) -> Float[Array, " n"] | None:
@@ -285,7 +294,34 @@ def _objects_as_float(column: Any) -> Float[Array, " n"] | None:
     nothing = {kind for kind in kinds if kind is type(None) or kind.__name__ == "NAType"}
     if not all(issubclass(kind, Real | Decimal | np.bool_) for kind in kinds - nothing):
         return None
-    return np.array([np.nan if type(one) in nothing else _nearest_float(one) for one in objects])
+    number = np.array([np.nan if type(one) in nothing else _nearest_float(one) for one in objects])
+    return _centred(objects, number)
+
+
+def _centred(exact: Any, number: Float[Array, " n"]) -> Float[Array, " n"]:
+    """Takes the median from all numbers before they are rounded, if some would become equal.
+
+    So do whole numbers beyond 2^53, such as nanoseconds since 1970. The test reads ranks, and a
+    shift moves no answer.
+
+    Args:
+        exact: the numbers as they came.
+        number: the nearest floats; NaN where one is missing.
+    """
+    there = np.isfinite(number)
+    if not there.any() or np.abs(number[there]).max() < _LARGEST_WHOLE:
+        return number
+    values = exact[there].tolist() if exact.dtype.kind in "iu" else list(exact[there])
+    if all(isinstance(value, Rational | Decimal) for value in values):
+        values = [int(v) if isinstance(v, Integral) else Fraction(v) for v in values]
+    elif exact.dtype.kind != "f" or exact.dtype.itemsize == number.itemsize:  # floats as they came
+        return number
+    if len(set(values)) == len(np.unique(number[there])):
+        return number
+    median = sorted(values)[len(values) // 2]
+    shifted = number.copy()
+    shifted[there] = [float(value - median) for value in values]
+    return shifted
 
 
 def _nearest_float(number: Any) -> float:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from acid_causal.errors import OptionError, require, unknown
-from acid_causal.files import user_path
+from acid_causal.files import read_bytes, user_path
 from acid_causal.model import ModelConfig
 from acid_causal.synthetic import StreamConfig
 
@@ -18,6 +18,7 @@ T = TypeVar("T")
 PRECISIONS = ("float32", "bfloat16")
 # A name becomes the name of a folder and of a file, and an argument on the command line.
 _NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]*")
+_MOST_BYTES = 1_000_000
 # A step's seed is the run's times a million, and must fit in 64 bits.
 _SEEDS = 2**40
 
@@ -90,7 +91,7 @@ class Recipe:
         """
         path = user_path(path)
         try:
-            text = path.read_text(encoding="utf-8")
+            text = read_bytes(path, most=_MOST_BYTES).decode("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise OptionError(f"cannot read the recipe {str(path)!r}: {error}") from error
         try:

@@ -1,7 +1,9 @@
 """Background knowledge: how it is written, what contradicts itself, what causal-learn is told."""
 
 import json
-from itertools import permutations
+import os
+import time
+from itertools import pairwise, permutations
 from pathlib import Path
 from typing import Any
 
@@ -108,3 +110,59 @@ def test_causal_learn_is_told_the_same() -> None:
             KNOWN.forbids(a, b) and (b, a) not in KNOWN.require
         )
     assert Knowledge().to_causal_learn(COLUMNS) is None
+
+
+# ---- files that someone else made --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("k.json", '{"forbid": [["a", "b"]], "forbid": []}', "the key 'forbid' is given 2 times"),
+        ("k.toml", "forbid = []\nforbid = []", "Cannot overwrite a value"),
+        ("k.json", "[" * 100_000, "lists within lists without end"),
+        ("k.json", '{"tiers": [[' + "[" * 500 + "]" * 500 + "]]}", "must be a list of names"),
+        ("k.json", '{"tiers": "' + "a" * 100_000 + '"}', "tiers must be a list, not 'aaa"),
+        ("k.toml", "/knowledge\nforbiddirect\na", "writes no line such as 'a' here"),
+        ("k.toml", "/knowledge\nrequiredgroup\na b", "Tetrad's requiredgroup is not read"),
+        ("k.toml", "/knowledge\naddtemporal\nx y", "a tier begins with its number, not 'x'"),
+    ],
+)
+def test_files_that_are_no_knowledge(tmp_path: Path, name: str, content: str, message: str) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(InputError, match=message) as caught:
+        Knowledge.read(tmp_path / name)
+    assert len(str(caught.value)) < 300
+    assert "\n" not in str(caught.value)
+
+
+def test_pipes_never_hang(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "k.toml")
+    with pytest.raises(InputError, match=r"k\.toml': it is a pipe or a device"):
+        Knowledge.read(tmp_path / "k.toml")
+
+
+def test_many_names_take_no_time(tmp_path: Path) -> None:
+    names = [f"x{k}" for k in range(10_000)]
+    arrows = [[a, b] for a, b in pairwise(names)]
+    (tmp_path / "k.json").write_text(json.dumps({"require": arrows, "tiers": [[n] for n in names]}))
+    start = time.perf_counter()
+    known = Knowledge.read(tmp_path / "k.json")
+    with pytest.raises(OptionError, match="unknown column in the knowledge: 'x0'"):
+        known.check(["a", "b"])
+    assert known.requires("x1", "x2")
+    assert known.forbids("x2", "x0")
+    assert time.perf_counter() - start < 10
+
+
+def test_a_file_of_tetrad(tmp_path: Path) -> None:
+    path = tmp_path / "known.txt"
+    path.write_text(
+        "/knowledge\n\naddtemporal\n1* age sex\n2- tar\n3 smoking\n4 cancer\n\n"
+        "forbiddirect\nage cancer\n\nrequiredirect\nsmoking  cancer\n"
+    )
+    assert Knowledge.read(path) == Knowledge(
+        forbid=(("age", "sex"), ("sex", "age"), ("age", "cancer"), ("tar", "cancer")),
+        require=(("smoking", "cancer"),),
+        tiers=(("age", "sex"), ("tar",), ("smoking",), ("cancer",)),
+    )

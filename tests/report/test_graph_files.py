@@ -94,6 +94,15 @@ def test_tables(found: Discovery) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("start", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "=HYPERLINK()"])
+def test_no_cell_is_a_formula(start: str) -> None:
+    found = made_discovery((start, "plain", "-->"), [(0, 1, "-->"), (1, 2, "---")])
+    for table in (edges_table(found), sepsets_table(found)):
+        cells = [cell for row in csv.reader(io.StringIO(table)) for cell in row]
+        assert {cell for cell in cells if cell.startswith(tuple("=+-@\t\r"))} <= {"-->", "---"}
+    assert f"'{start}" in [row["a"] for row in csv.DictReader(io.StringIO(edges_table(found)))]
+
+
 def test_files(found: Discovery, tmp_path: Path) -> None:
     files = write_graph_files(found, tmp_path / "out")
     assert sorted(file.name for file in files) == [

@@ -12,7 +12,9 @@ import pytest
 import torch
 
 from acid_causal.errors import InputError, InputTypeError, OptionError
+from acid_causal.inference.tester import ci_test
 from acid_causal.tables.inputs import join_tables, normalise_question, read_question, read_table
+from acid_causal.weights.checkpoint import TrainedModel
 
 
 def test_accepts_every_kind_of_real_numbers(table: np.ndarray) -> None:
@@ -348,3 +350,34 @@ def test_the_parts_of_a_question_are_checked() -> None:
         read_question((1, 1, ()), 6)
     with pytest.raises(InputTypeError, match="integer"):
         read_question("012", 6)
+
+
+@pytest.mark.parametrize("start", [2**53, -(2**63), 2**70, Decimal(2**70), Fraction(2**80, 3)])
+@pytest.mark.parametrize(
+    "as_table", [np.array, pd.DataFrame, lambda rows: pd.DataFrame(rows).convert_dtypes()]
+)
+def test_whole_numbers_beyond_2_53_keep_their_differences(start: Any, as_table: Any) -> None:
+    table = read_table(as_table([[start + k] for k in (3, 0, 7, 1)]))
+    assert np.diff(table.values[:, 0]).tolist() == [-3, 7, -6]
+
+
+def test_large_numbers_among_others() -> None:
+    last = 2**64 - 1
+    unsigned = read_table(np.array([[last], [last - 1], [last - 4], [0]], dtype=np.uint64)).values
+    assert np.diff(unsigned[:3, 0]).tolist() == [-1, -3]
+    holes = pd.DataFrame({"a": pd.array([2**60, None, 2**60 + 1, 2**60 + 2], dtype="Int64")})
+    values = read_table(holes, missing="drop").values[:, 0]
+    assert np.diff(values[2:]).tolist() == [1]
+    assert np.isnan(values).tolist() == [False, True, False, False]
+    far = read_table(np.array([[-(2**63)], [2**63 - 1], [0], [1], [2]])).values[:, 0]
+    assert np.diff(far[2:]).tolist() == [1, 1]
+    wide = read_table(np.array([[2**60], [1e300], [3.0], [4.0]], dtype=object)).values[:, 0]
+    assert wide.tolist() == [2**60, 1e300, 3, 4]
+
+
+def test_a_shift_beyond_2_53_moves_no_answer(tiny_model: TrainedModel) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 1000, 60)
+    y = x + rng.integers(0, 300, 60)
+    near = ci_test(x, y, model=tiny_model).pvalue
+    assert ci_test(x + 2**62, y, model=tiny_model).pvalue == pytest.approx(near, abs=1e-6)
