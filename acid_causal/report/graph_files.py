@@ -23,7 +23,7 @@ from acid_causal.report.labels import MARKS, printable, printable_names
 SEPARATOR = "; "
 
 # So begin cells that a spreadsheet computes, or may be brought to.
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+_FORMULAS = ("=", "+", "-", "@", "\t", "\n")
 
 _DOT_HEADS = {"tail": "none", "arrow": "normal", "circle": "odot"}
 
@@ -129,8 +129,10 @@ def _inert(cell: object) -> object:
 
     Marks such as `-->` are ours, and stay.
     """
-    is_text = isinstance(cell, str) and cell not in MARKS
-    return f"'{cell}" if is_text and str(cell).startswith(_FORMULAS) else cell
+    if not isinstance(cell, str) or cell in MARKS:
+        return cell
+    text = cell.replace("\r", "\n")  # which Python quotes, as it does not the other
+    return f"'{text}" if text.startswith(_FORMULAS) else text
 
 
 def write_graph_files(found: Discovery, folder: Path) -> list[Path]:
