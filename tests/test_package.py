@@ -1,8 +1,12 @@
 """What `import acid_causal` gives, and what it does not cost."""
 
+import ast
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -50,3 +54,20 @@ def test_a_table_is_read_once(
         read.clear()
         call(table, model=tiny_model)
         assert read == ["data"], call
+
+
+def test_make_sachs_installs_what_its_scripts_import() -> None:
+    root = Path(__file__).parents[1]
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    installed = project["dependencies"] + project["optional-dependencies"]["benchmarks"]
+    modules = {"scikit-learn": "sklearn", "causal-learn": "causallearn"}
+    names = {re.match(r"[\w-]+", line)[0] for line in installed}  # type: ignore[index]
+    known = {modules.get(name, name) for name in names} | {"acid_causal", "benchmarks"}
+    imported = set()
+    for path in (*(root / "benchmarks").rglob("*.py"), root / "examples" / "sachs.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                imported.add(str(node.module).partition(".")[0])
+    assert imported - sys.stdlib_module_names - known == set()
