@@ -1,6 +1,7 @@
 """The experiments, by name; a module is one of them, or a family that differs in settings."""
 
 from benchmarks.experiments.calibration import CALIBRATION
+from benchmarks.experiments.consistency import CONSISTENCY
 from benchmarks.experiments.finetuning import FINETUNING
 from benchmarks.experiments.graphs import GRAPHS
 from benchmarks.experiments.nonlinearity import NONLINEARITY
@@ -25,6 +26,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         TRAINING,
         RANDOM_DAGS,
         CALIBRATION,
+        CONSISTENCY,
         FINETUNING,
         GRAPHS,
         SPEED,

@@ -1,0 +1,48 @@
+"""Rates of rejection by the number of rows, a panel for each plain case."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from benchmarks.pictures.lines import legend_entries
+from benchmarks.pictures.style import GREY, picture, style_of
+
+_ACROSS = 7
+
+
+def draw_consistency(rows: pd.DataFrame, level: float, path: Path) -> None:
+    """Draws each case: hollow marks where it is independent, full ones where it is dependent.
+
+    Args:
+        rows: one a (method, case, n, d_z), with `type_1` and `power`; cells of d_z are averaged.
+        level: of the tests.
+        path: the PNG.
+    """
+    cases = list(dict.fromkeys(rows["case"]))
+    down = -(-len(cases) // _ACROSS)
+    with picture(path, 2.1 * _ACROSS, 1.75 * down + 0.6) as figure:
+        panels = figure.subplots(down, _ACROSS, sharex=True, sharey=True, squeeze=False).flat
+        for panel, case in zip(panels, cases, strict=False):
+            panel.axhline(level, color=GREY, linewidth=1.0)
+            panel.set_title(case, fontsize=9)
+            panel.set(xscale="log", ylim=(-0.04, 1.04))
+            of_case = rows[rows["case"] == case]
+            for method, of_method in of_case.groupby("method", sort=False):
+                style = style_of(str(method))
+                rates = of_method.groupby("n")[["power", "type_1"]].mean()
+                panel.plot(
+                    rates.index, rates["power"], color=style.color, linestyle=style.dashes,
+                    marker=style.marker, markersize=4, linewidth=1.5, label=style.label,
+                )  # fmt: skip
+                panel.plot(
+                    rates.index, rates["type_1"], color=style.color, linestyle=style.dashes,
+                    marker=style.marker, markersize=4, linewidth=1.5, markerfacecolor="white",
+                )  # fmt: skip
+        for panel in list(panels)[len(cases) :]:
+            panel.set_axis_off()
+        entries = legend_entries(figure.axes)
+        figure.legend(
+            entries.values(), entries.keys(), loc="outside lower center", ncols=len(entries)
+        )
+        figure.supxlabel("rows", fontsize=10)
+        figure.supylabel("rejected at .05: dependent (full), independent (hollow)", fontsize=10)
