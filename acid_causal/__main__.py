@@ -1,6 +1,18 @@
-"""Runs the command line: `python -m acid_causal`."""
+"""Runs the command line: `acid-causal`, or `python -m acid_causal`."""
 
-from acid_causal.cli import main
+import sys
+
+
+def run() -> None:
+    """Runs a command; Ctrl-C ends in a line even while Python still loads what it needs."""
+    try:
+        from acid_causal.cli import main
+
+        main()
+    except KeyboardInterrupt:
+        print("stopped; no result was written", file=sys.stderr)
+        sys.exit(130)
+
 
 if __name__ == "__main__":
-    main()
+    run()

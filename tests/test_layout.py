@@ -8,10 +8,10 @@ PACKAGE, TESTS = Path(__file__).parents[1] / "acid_causal", Path(__file__).paren
 TESTED_IN = {
     "calibration/null_regression.py": "calibration/test_null.py",
     "calibration/scoring.py": "calibration/test_fitting.py",
+    "choices.py": "cli/test_options.py",
     "cli/ask.py": "cli/test_cli.py",
     "cli/calibrate.py": "cli/test_cli.py",
     "cli/models.py": "cli/test_cli.py",
-    "cli/options.py": "cli/test_cli.py",
     "cli/output.py": "cli/test_cli.py",
     "defaults.py": "cli/test_cli.py",
     "discovery/provenance.py": "discovery/test_discovery.py",
@@ -29,6 +29,7 @@ TESTED_IN = {
     "synthetic/mechanisms.py": "synthetic/test_stream.py",
     "synthetic/noise.py": "synthetic/test_stream.py",
     "synthetic/sem.py": "synthetic/test_stream.py",
+    "weights/shipped.py": "weights/test_checkpoint.py",
     "training/processes.py": "training/test_trainer.py",
 }
 

@@ -19,14 +19,11 @@ from acid_causal.calibration.facts import Facts
 from acid_causal.calibration.null_regression import OF_RANKS, NullRegression
 from acid_causal.calibration.reference import Reference
 from acid_causal.calibration.skew_normal import bounded_shape, fit_skew_normal, skew_normal_logsf
+from acid_causal.choices import FITTED
 from acid_causal.errors import OptionError, unknown
 from acid_causal.synthetic import StreamConfig
 
 Array = NDArray[np.float64]
-
-# Names of the nulls that are fitted once, and kept with the weights. Others are made when a user
-# asks; see `acid_causal.inference.nulls`.
-FITTED = ("conditional", "sized", "pooled")
 
 # Statistics are logits, of a few units; parameters of the paper's null beyond this are damage.
 _LARGEST = 1e4

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -10,7 +11,7 @@ from acid_causal.cli.calibrate import calibrate
 from acid_causal.cli.discover import discover
 from acid_causal.cli.finetune import finetune
 from acid_causal.cli.models import models
-from acid_causal.cli.output import for_a_shell
+from acid_causal.cli.output import INTERRUPTED, Stopped, for_a_shell
 from acid_causal.cli.train import train
 from acid_causal.errors import AcidError, WriteError
 
@@ -21,6 +22,29 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+_NOTHING = "no result was written"
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        import acid_causal
+
+        typer.echo(f"acid-causal {acid_causal.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
 app.command()(discover)
 app.command("test")(ask)
 app.command()(finetune)
@@ -41,9 +65,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         app(args=words, prog_name="acid-causal", obj=words)
+    except Stopped as stop:
+        _stop(str(stop))
+    except KeyboardInterrupt:
+        _stop(_NOTHING)
+    except SystemExit as end:
+        if end.code == INTERRUPTED:  # Typer's, which says nothing
+            _stop(_NOTHING)
+        raise
     except AcidError as error:
         typer.echo(f"error: {for_a_shell(str(error))}", err=True)
         sys.exit(1 if isinstance(error, WriteError) else 2)
     except OSError as error:
         typer.echo(f"error: {error}", err=True)
         sys.exit(1)
+
+
+def _stop(hint: str) -> NoReturn:
+    typer.echo(f"stopped; {hint}", err=True)
+    sys.exit(INTERRUPTED)

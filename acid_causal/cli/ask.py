@@ -23,6 +23,7 @@ from acid_causal.cli.options import (
     SizeLimit,
     Table,
     Thousands,
+    check_options,
 )
 from acid_causal.cli.output import print_json, warnings_as_lines
 from acid_causal.cli.tables import known_names, read_format, require_numbers
@@ -61,6 +62,7 @@ def ask(
       acid-causal test data.csv smoking cancer --given age,sex
       acid-causal test data.csv smoking cancer --given age --json
     """  # noqa: D301
+    check_options(model=model, missing=missing, null=null)
     form = read_format(separator, decimal, thousands, encoding, header, na, size_limit)
     with warnings_as_lines():
         frame = read_table_file(data, form)

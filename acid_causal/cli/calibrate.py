@@ -7,7 +7,7 @@ import typer
 
 from acid_causal import defaults
 from acid_causal.cli.destinations import claim_file
-from acid_causal.cli.options import Device, Json, Overwrite, Threads, set_threads
+from acid_causal.cli.options import Device, Json, Overwrite, Threads, check_options, set_threads
 from acid_causal.cli.output import print_json
 
 
@@ -29,6 +29,10 @@ def calibrate(
     Example:
       acid-causal calibrate acid-base recalibrated.safetensors --seed 2
     """  # noqa: D301
+    check_options(model=model)
+    # A place that cannot be written to is told now, and not after minutes of work.
+    out = claim_file("OUT", out, read=[Path(model)], overwrite=overwrite)
+
     from dataclasses import replace
 
     from acid_causal.calibration.fitting import fit_null
@@ -38,8 +42,6 @@ def calibrate(
     set_threads(threads)
     where = resolve_device(device)
     trained = load_model(model)
-    # A place that cannot be written to is told now, and not after minutes of work.
-    out = claim_file("OUT", out, read=[Path(model)], overwrite=overwrite)
     null = fit_null(
         trained.network.to(where), trained.recipe.stream, seed=seed, questions=questions,
         device=where,

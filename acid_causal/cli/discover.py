@@ -35,6 +35,7 @@ from acid_causal.cli.options import (
     Table,
     Thousands,
     Threads,
+    check_options,
     set_threads,
 )
 from acid_causal.cli.output import print_json, warnings_as_lines
@@ -171,6 +172,10 @@ def discover(
     Exit codes: 0 done, 1 the system failed (disk full), 2 a mistake in the
     command or the table, 130 stopped by Ctrl-C.
     """  # noqa: D301
+    check_options(
+        model=model, missing=missing, null=null, method=method, rows=rows, alpha=alpha,
+        fraction=fraction,
+    )  # fmt: skip
     form = read_format(separator, decimal, thousands, encoding, header, na, size_limit)
     with warnings_as_lines():
         whole = read_table_file(data, form)

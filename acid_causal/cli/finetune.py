@@ -26,6 +26,7 @@ from acid_causal.cli.options import (
     Table,
     Thousands,
     Threads,
+    check_options,
     set_threads,
 )
 from acid_causal.cli.output import print_json, warnings_as_lines
@@ -85,6 +86,7 @@ def finetune(
       acid-causal finetune data.csv --out mine.safetensors --steps 1000
       acid-causal discover data.csv --model mine.safetensors
     """  # noqa: D301
+    check_options(model=model, missing=missing)
     form = read_format(separator, decimal, thousands, encoding, header, na, size_limit)
     with warnings_as_lines():
         whole = read_table_file(data, form)

@@ -10,7 +10,8 @@ def models(
     as_json: Json = False,
 ) -> None:
     """List the models that come with the package."""
-    from acid_causal.weights.checkpoint import available_models, load_model
+    from acid_causal.weights.checkpoint import load_model
+    from acid_causal.weights.shipped import available_models
 
     rows = []
     for name in available_models():

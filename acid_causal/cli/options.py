@@ -1,9 +1,14 @@
-"""Options that several commands have."""
+"""Options that several commands have, and what is told of their values before torch is loaded."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from acid_causal.choices import METHODS as SEARCHES
+from acid_causal.choices import MISSING, NULLS, ROWS
+from acid_causal.errors import ModelError, require, unknown
+from acid_causal.weights.shipped import find_model
 
 # Headings of the help, below which options are gathered.
 TABLE, METHOD, KNOWN, CONFIDENCE, RESULTS, MACHINE = (
@@ -136,3 +141,32 @@ def set_threads(threads: int) -> None:
 
     if threads:
         torch.set_num_threads(threads)
+
+
+def check_options(
+    *,
+    model: str,
+    missing: str | None = None,
+    null: str | None = None,
+    method: str | None = None,
+    rows: str | None = None,
+    alpha: float = 0.5,
+    fraction: float = 1.0,
+) -> None:
+    """Checks options as those who use them do, in the same words.
+
+    Raises:
+        OptionError: a value is none that the option has.
+        ModelError: there is no weights file.
+    """
+    path, _ = find_model(model)
+    if not Path(path).is_file():
+        raise ModelError(f"there is no weights file {str(path)!r}")
+    for kind, value, known in (
+        ("value of missing:", missing, MISSING), ("null", null, NULLS),
+        ("method", method, SEARCHES), ("value of rows:", rows, ROWS),
+    ):  # fmt: skip
+        if value is not None and value not in known:
+            raise unknown(kind, value, known)
+    require(0 < alpha < 1, "alpha", alpha, "between 0 and 1")
+    require(0 < fraction <= 1, "fraction", fraction, "above 0 and at most 1")

@@ -16,6 +16,10 @@ from acid_causal.report.labels import printable
 INTERRUPTED = 130
 
 
+class Stopped(Exception):  # noqa: N818  # no error
+    """Ctrl-C ended a command; the message says how to go on."""
+
+
 def print_json(content: Any) -> None:
     """Prints JSON, which knows neither infinity nor NaN."""
     typer.echo(json.dumps(content, indent=2, allow_nan=False))

@@ -9,12 +9,14 @@ import typer
 from acid_causal import defaults
 from acid_causal.cli.destinations import claim_file
 from acid_causal.cli.options import Device, Json, Threads, set_threads
-from acid_causal.cli.output import INTERRUPTED, print_json, warnings_as_lines
+from acid_causal.cli.output import Stopped, print_json, warnings_as_lines
 from acid_causal.errors import WriteError
 
 
 def train(
-    recipe: Annotated[Path, typer.Argument(help="The recipe, a TOML file.")],
+    recipe: Annotated[
+        Path, typer.Argument(help="The recipe: a TOML file, or the name of a shipped model.")
+    ],
     out: Annotated[
         Path | None,
         typer.Option(help="Folder of the run. Default: runs/NAME, by the recipe's name."),
@@ -46,9 +48,10 @@ def train(
     from acid_causal.training.state import state_file
     from acid_causal.training.trainer import default_folder, train_model
     from acid_causal.weights.recipe import Recipe
+    from acid_causal.weights.shipped import find_recipe
 
     set_threads(threads)
-    read = Recipe.read(recipe)
+    read = Recipe.read(find_recipe(recipe))
     folder = out or default_folder(read)
     if not resume:
         weights = folder / f"{read.name}.safetensors"
@@ -69,8 +72,7 @@ def train(
             hint = "no checkpoint was made; start again"
         if isinstance(stop, WriteError):
             raise WriteError(f"{stop}. Make room; then {hint}") from stop
-        typer.echo(f"stopped; {hint}", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+        raise Stopped(hint) from None
     if path is None:  # one of several processes, and not the one that writes
         return
     if as_json:

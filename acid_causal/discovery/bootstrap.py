@@ -6,9 +6,13 @@ The samples run through joblib, so that processes, a Dask cluster or a Ray clust
         frequencies = bootstrap_graphs(table, samples=200)
 """
 
+import os
+import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,13 +21,12 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from acid_causal import defaults
+from acid_causal.choices import ROWS
 from acid_causal.discovery.graph_search import load_options, search_graph
 from acid_causal.discovery.knowledge import Knowledge
 from acid_causal.discovery.mixed_graph import Endpoints, mark_between
 from acid_causal.errors import InputError, require, unknown
 from acid_causal.tables.inputs import MIN_SAMPLES, Table, read_table
-
-ROWS = ("subsample", "bootstrap")
 
 
 @dataclass(frozen=True)
@@ -121,7 +124,7 @@ def bootstrap_graphs(
     }  # fmt: skip
     draws = _draws(n, size, samples, seed, repeat=rows == "bootstrap")
     searches = joblib.Parallel(n_jobs=n_jobs, return_as="generator")(
-        joblib.delayed(_search_rows)(table, drawn, options) for drawn in draws
+        joblib.delayed(_search_rows)(table, drawn, options, os.getpid()) for drawn in draws
     )
     graphs, warned = [], Counter[str]()
     hidden = None if progress else True  # None: hidden where standard error is a file
@@ -129,6 +132,18 @@ def bootstrap_graphs(
         graphs.append(graph)
         warned.update(warnings)
     return GraphFrequencies(table.columns, np.stack(graphs), dict(warned))
+
+
+@lru_cache  # once a worker
+def _end_with(parent: int) -> None:
+    """Ends this process soon after the one that started it, which may be killed in the midst."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _draws(n: int, size: int, samples: int, seed: int, repeat: bool) -> Iterator[NDArray[np.int64]]:
@@ -139,9 +154,11 @@ def _draws(n: int, size: int, samples: int, seed: int, repeat: bool) -> Iterator
 
 
 def _search_rows(
-    table: Table, rows: NDArray[np.int64], options: dict[str, Any]
+    table: Table, rows: NDArray[np.int64], options: dict[str, Any], parent: int
 ) -> tuple[Endpoints, tuple[str, ...]]:
     """Searches on some of the rows; runs in a worker."""
+    if os.getppid() == parent:
+        _end_with(parent)
     absent = None if table.absent is None else table.absent[rows]
     if absent is not None and not absent.any():
         absent = None

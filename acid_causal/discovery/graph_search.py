@@ -24,6 +24,7 @@ from causallearn.utils.PCUtils.UCSepset import uc_sepset
 
 from acid_causal import defaults
 from acid_causal.causal_learn import ACID
+from acid_causal.choices import METHODS
 from acid_causal.discovery.knowledge import Knowledge
 from acid_causal.discovery.level_progress import LevelProgress
 from acid_causal.discovery.mixed_graph import Endpoints
@@ -32,8 +33,6 @@ from acid_causal.errors import InputError, require, unknown
 from acid_causal.inference.tester import OPTIONS, Tester
 from acid_causal.tables.inputs import Question, Table
 from acid_causal.weights.checkpoint import TrainedModel, load_model
-
-METHODS = ("pc", "fci")
 
 # pc's own default: a collider never overrules one that was found before.
 _COLLIDER_PRIORITY = 2

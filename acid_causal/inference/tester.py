@@ -20,11 +20,12 @@ import numpy as np
 import torch
 
 from acid_causal import defaults
+from acid_causal.choices import NULLS
 from acid_causal.device import resolve_device, same_device
 from acid_causal.errors import ModelError, Notices, OptionError, unknown
 from acid_causal.inference.batching import Task, by_conditioning_set
 from acid_causal.inference.engine import Engine
-from acid_causal.inference.nulls.kinds import NULLS, make_null
+from acid_causal.inference.nulls.kinds import make_null
 from acid_causal.inference.nulls.permutation import check_draws
 from acid_causal.inference.result import (
     CITestResult as CITestResult,  # a public name of this module, too
@@ -42,8 +43,9 @@ from acid_causal.tables.inputs import (
     read_question,
     read_table,
 )
-from acid_causal.weights.checkpoint import TrainedModel, available_models
+from acid_causal.weights.checkpoint import TrainedModel
 from acid_causal.weights.shared import shared_model
+from acid_causal.weights.shipped import available_models
 
 # Names of the options of `Tester`, for whoever passes them on.
 OPTIONS = frozenset(

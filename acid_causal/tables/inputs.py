@@ -16,13 +16,13 @@ from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 
 from acid_causal import defaults
+from acid_causal.choices import MISSING
 from acid_causal.errors import InputError, InputTypeError, listed, unknown
 
 Array = NDArray[np.float64]
 Columns = tuple[int, ...]
 Question = tuple[int, int, Columns]
 
-MISSING = ("raise", "drop")
 MIN_SAMPLES = 4
 # Up to it each whole number is a float.
 _LARGEST_WHOLE = 2**53

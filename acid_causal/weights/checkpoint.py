@@ -11,7 +11,6 @@ import secrets
 import tempfile
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,10 @@ import torch
 
 from acid_causal import defaults
 from acid_causal.calibration.null import NullDistribution, default_null
-from acid_causal.errors import AcidError, ModelError, WriteError, unknown
+from acid_causal.errors import AcidError, ModelError, WriteError
 from acid_causal.model import ACIDModel
 from acid_causal.weights.recipe import Recipe
+from acid_causal.weights.shipped import find_model
 from acid_causal.weights.tensor_file import open_tensors, save_tensors
 
 # What the first files said of the model. A field that came later is hashed only where it is not at
@@ -139,39 +139,6 @@ def load_model(name_or_path: str | Path = defaults.MODEL) -> TrainedModel:
             ) from error
         network.load_state_dict(file.read(sha256), assign=True)
     return TrainedModel(network.eval(), null, recipe, history, default)
-
-
-def available_models() -> dict[str, Path]:
-    """Returns the shipped models by name, with their files."""
-    folder = Path(str(files("acid_causal") / "weights"))
-    return {path.stem: path for path in sorted(folder.glob("*.safetensors"))}
-
-
-def find_model(name_or_path: str | Path) -> tuple[str | Path, str | None]:
-    """Returns the file of a model, and its sha256 if it is a shipped one.
-
-    Raises:
-        OptionError: no shipped model has this name, and no file is there.
-    """
-    shipped = available_models()
-    if str(name_or_path) in shipped:
-        path = shipped[str(name_or_path)]
-        return path, _shipped_sha256(path)
-    try:
-        path = Path(name_or_path).expanduser()
-        if not path.suffix and len(path.parts) == 1 and not path.exists():
-            raise unknown("model", str(name_or_path), shipped)
-    except (OSError, TypeError, RuntimeError):
-        return name_or_path, None  # told of when it is opened
-    return path, None
-
-
-def _shipped_sha256(path: Path) -> str:
-    lines = (path.parent / "SHA256SUMS").read_text(encoding="ascii").splitlines()
-    known = {name: digest for digest, name in (line.split() for line in lines)}
-    if path.name not in known:
-        raise ModelError(f"SHA256SUMS holds no hash of {path.name}: install the package anew")
-    return known[path.name]
 
 
 def _history(table: object) -> dict[str, Any]:

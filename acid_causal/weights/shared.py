@@ -4,7 +4,8 @@ import os
 from functools import lru_cache
 from pathlib import Path
 
-from acid_causal.weights.checkpoint import TrainedModel, find_model, load_model
+from acid_causal.weights.checkpoint import TrainedModel, load_model
+from acid_causal.weights.shipped import find_model
 
 # So many models are kept; the shipped ones take a quarter of a megabyte each.
 _MOST = 8

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from acid_causal import defaults
 from acid_causal.errors import unknown
-from acid_causal.weights.checkpoint import available_models
+from acid_causal.weights.shipped import available_models
 from benchmarks.methods import causal_learn, causalts_kci, gcm, lcit, learned, scit
 from benchmarks.methods.method import Method
 

@@ -15,7 +15,8 @@ import torch
 from commands import RunCommand
 
 from acid_causal.inference.tester import Tester
-from acid_causal.weights.checkpoint import available_models, load_model
+from acid_causal.weights.checkpoint import load_model
+from acid_causal.weights.shipped import available_models
 
 MISSING = os.strerror(errno.ENOENT)
 

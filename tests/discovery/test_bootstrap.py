@@ -1,7 +1,9 @@
 """Graphs of many samples: the same whatever computes them."""
 
+import os
 import subprocess
 import sys
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -154,3 +156,28 @@ def test_a_dask_cluster_gives_the_same(tmp_path: Path) -> None:
         [sys.executable, str(script)], capture_output=True, text=True, cwd=tmp_path, timeout=300
     )
     assert done.stdout == "same\n", done.stderr
+
+
+SCRIPT = """
+import numpy as np
+from acid_causal.discovery.bootstrap import bootstrap_graphs
+values = np.random.default_rng(0).normal(size=(200, 30)) @ np.ones((30, 30))
+bootstrap_graphs(values + np.random.default_rng(1).normal(size=(200, 30)), samples=500, n_jobs=2)
+"""
+
+
+@pytest.mark.slow
+def test_workers_end_with_a_killed_parent() -> None:
+    psutil = pytest.importorskip("psutil")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen([sys.executable, "-c", SCRIPT], env=environment) as parent:
+        workers: list[Any] = []
+        deadline = time.monotonic() + 120
+        while len(workers) < 2 and time.monotonic() < deadline:
+            time.sleep(0.5)
+            children = psutil.Process(parent.pid).children(recursive=True)
+            # A worker of joblib's that computes, and not its tracker of resources.
+            workers = [child for child in children if child.cpu_times().user > 10]
+        parent.kill()
+    gone, alive = psutil.wait_procs(workers, timeout=10)
+    assert (len(gone), alive) == (2, [])

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acid_causal.calibration.facts import Facts
-from acid_causal.calibration.null import FITTED
+from acid_causal.choices import FITTED
 from acid_causal.errors import AcidWarning, InputError, ModelError, OptionError
 from acid_causal.inference.tester import Tester, ci_test
 from acid_causal.tables.inputs import Question

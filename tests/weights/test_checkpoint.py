@@ -18,8 +18,9 @@ from safetensors.torch import save_file
 from acid_causal.calibration.reference import Reference
 from acid_causal.errors import AcidWarning, ModelError, OptionError, WriteError
 from acid_causal.model import ModelConfig
-from acid_causal.weights import checkpoint
-from acid_causal.weights.checkpoint import TrainedModel, available_models, load_model
+from acid_causal.weights import shipped
+from acid_causal.weights.checkpoint import TrainedModel, load_model
+from acid_causal.weights.shipped import available_models
 from acid_causal.weights.tensor_file import read_tensors, save_tensors
 
 # The identities of the shipped models, which caches and reports refer to.
@@ -119,7 +120,7 @@ def test_a_shipped_model_that_was_changed_is_refused(
     """Even by a whole and sound file."""
     folder = tmp_path / "acid_causal" / "weights"
     shutil.copytree(available_models()["acid-base"].parent, folder)
-    monkeypatch.setattr(checkpoint, "files", lambda package: tmp_path / package)
+    monkeypatch.setattr(shipped, "files", lambda package: tmp_path / package)
     assert load_model("acid-base").sha256 == SHIPPED["acid-base"]
     tiny_model.save(folder / "acid-mlp08.safetensors")
     with pytest.raises(ModelError, match="not the one that the package was made with"):

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from acid_causal.errors import OptionError
-from acid_causal.weights.checkpoint import available_models, load_model
+from acid_causal.weights.checkpoint import load_model
 from acid_causal.weights.recipe import Recipe, TrainingConfig
+from acid_causal.weights.shipped import available_models
 
 
 def test_survives_its_dictionary() -> None:

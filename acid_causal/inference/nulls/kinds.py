@@ -6,15 +6,14 @@ from types import MappingProxyType
 import numpy as np
 from jaxtyping import Float
 
-from acid_causal.calibration.null import FITTED, FittedNull
+from acid_causal.calibration.null import FittedNull
+from acid_causal.choices import FITTED, NULLS
 from acid_causal.errors import unknown
 from acid_causal.inference.encoding_cache import EncodedQuestions
 from acid_causal.inference.nulls.interface import Array, Null, PValues
 from acid_causal.inference.nulls.permutation import PermutationNull
 from acid_causal.model import ACIDModel
 from acid_causal.weights.checkpoint import TrainedModel
-
-NULLS = (*FITTED, "permutation")
 
 
 def make_null(
@@ -23,7 +22,7 @@ def make_null(
     """Makes the null of a name.
 
     Args:
-        name: one of `NULLS`.
+        name: one of `acid_causal.choices.NULLS`.
         model: holds the fitted nulls.
         network: the model's network, on the device of the rows.
         permutations: draws for each question, where there are any.

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from acid_causal.choices import NULLS
 from acid_causal.errors import OptionError
-from acid_causal.inference.nulls.kinds import NULLS, make_null
+from acid_causal.inference.nulls.kinds import make_null
 from acid_causal.inference.tester import Tester
 from acid_causal.weights.checkpoint import TrainedModel
 

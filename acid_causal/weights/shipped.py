@@ -1,0 +1,50 @@
+"""The models that come with the package: their files, found without loading torch.
+
+Files that the package ships must be those that it was made with: their hashes stand in `SHA256SUMS`
+beside them, as `sha256sum *.safetensors` writes them.
+"""
+
+from importlib.resources import files
+from pathlib import Path
+
+from acid_causal.errors import ModelError, unknown
+
+
+def available_models() -> dict[str, Path]:
+    """Returns the shipped models by name, with their files."""
+    folder = Path(str(files("acid_causal") / "weights"))
+    return {path.stem: path for path in sorted(folder.glob("*.safetensors"))}
+
+
+def find_model(name_or_path: str | Path) -> tuple[str | Path, str | None]:
+    """Returns the file of a model, and its sha256 if it is a shipped one.
+
+    Raises:
+        OptionError: no shipped model has this name, and no file is there.
+    """
+    shipped = available_models()
+    if str(name_or_path) in shipped:
+        path = shipped[str(name_or_path)]
+        return path, _shipped_sha256(path)
+    try:
+        path = Path(name_or_path).expanduser()
+        if not path.suffix and len(path.parts) == 1 and not path.exists():
+            raise unknown("model", str(name_or_path), shipped)
+    except (OSError, TypeError, RuntimeError):
+        return name_or_path, None  # told of when it is opened
+    return path, None
+
+
+def _shipped_sha256(path: Path) -> str:
+    lines = (path.parent / "SHA256SUMS").read_text(encoding="ascii").splitlines()
+    known = {name: digest for digest, name in (line.split() for line in lines)}
+    if path.name not in known:
+        raise ModelError(f"SHA256SUMS holds no hash of {path.name}: install the package anew")
+    return known[path.name]
+
+
+def find_recipe(name_or_path: str | Path) -> Path:
+    """Returns the file of a recipe: a shipped model's, by the model's name, or any other."""
+    path = Path(name_or_path)
+    shipped = available_models().get(str(name_or_path))
+    return path if shipped is None or path.exists() else shipped.with_suffix(".toml")

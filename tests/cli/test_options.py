@@ -1,0 +1,72 @@
+"""Mistakes are told before anything heavy is loaded, in the words of those who use the option."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from commands import RunCommand
+
+import acid_causal
+from acid_causal.cli.options import check_options
+from acid_causal.errors import ModelError, OptionError
+
+# What takes seconds to load.
+HEAVY = ("torch", "causallearn", "matplotlib", "scipy", "sklearn")
+
+
+@pytest.fixture
+def csv(tmp_path: Path) -> Path:
+    path = tmp_path / "data.csv"
+    path.write_text("a,b,kind\n1,2,x\n3,4,y\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("discover none.csv", "No such file"),
+        ("discover data.csv", "'kind' ('x')"),
+        ("discover data.csv --method ges", "unknown method 'ges'"),
+        ("discover data.csv --rows all", "unknown value of rows: 'all'"),
+        ("discover data.csv --alpha 0", "alpha must be between 0 and 1"),
+        ("discover data.csv --model acid-bse", "Did you mean 'acid-base'"),
+        ("discover data.csv --columns a,c", "unknown column 'c'"),
+        ("discover data.csv --columns a,b --knowledge none.toml", "cannot read the knowledge"),
+        ("test data.csv a c", "unknown column 'c'"),
+        ("test data.csv a b --null poled", "Did you mean 'pooled'"),
+        ("finetune data.csv --model none.safetensors", "there is no weights file"),
+        ("calibrate acid-bse out.safetensors", "Did you mean 'acid-base'"),
+    ],
+)
+def test_mistakes_are_cheap(csv: Path, command: str, message: str) -> None:
+    """In one process, as the modules that a test loaded before would tell nothing."""
+    code = (
+        "import sys\n"
+        "from acid_causal.cli import main\n"
+        "try:\n    main(sys.argv[1:])\n"
+        f"finally:\n    print(sorted(set({HEAVY}) & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *command.split()], capture_output=True, text=True,
+        cwd=csv.parent, check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (2, "[]\n")
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_values_of_options(tmp_path: Path) -> None:
+    check_options(model="acid-base", missing="drop", null="permutation", method="fci", rows=None)
+    with pytest.raises(OptionError, match="unknown model"):
+        check_options(model="nothing-like-it")
+    with pytest.raises(ModelError, match="there is no weights file"):
+        check_options(model=str(tmp_path))
+    with pytest.raises(OptionError, match="fraction must be"):
+        check_options(model="acid-base", fraction=0)
+
+
+def test_version(run_command: RunCommand) -> None:
+    done = run_command("--version")
+    assert (done.code, done.out) == (0, f"acid-causal {acid_causal.__version__}\n")
