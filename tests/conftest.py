@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,11 +11,14 @@ from commands import Done, RunCommand
 from jaxtyping import config
 
 from acid_causal import errors
+from acid_causal.calibration import fitting
 from acid_causal.calibration.facts import Facts
+from acid_causal.calibration.fitting import fit_null
 from acid_causal.calibration.null import NullDistribution
 from acid_causal.cli import main
 from acid_causal.model import ACIDModel, ModelConfig
 from acid_causal.synthetic import StreamConfig
+from acid_causal.training import finetuning, trainer
 from acid_causal.weights.checkpoint import TrainedModel
 from acid_causal.weights.recipe import Recipe
 
@@ -77,6 +81,17 @@ def weights(tmp_path: Path, tiny_model: TrainedModel) -> Path:
     path = tmp_path / "tiny.safetensors"
     tiny_model.save(path)
     return path
+
+
+@pytest.fixture
+def rough_null(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fits nulls to a hundred questions, for tests of what is done with them."""
+
+    def fit(*args: Any, **options: Any) -> NullDistribution:
+        return fit_null(*args, **{**options, "questions": 100})
+
+    for module in (fitting, finetuning, trainer):
+        monkeypatch.setattr(module, "fit_null", fit)
 
 
 @pytest.fixture(scope="session")

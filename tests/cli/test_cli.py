@@ -233,6 +233,7 @@ def test_files_of_all_forms(
 # ---- calibrate -----------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("rough_null")
 def test_calibrate(run_command: RunCommand, weights: Path, tmp_path: Path) -> None:
     out = tmp_path / "again.safetensors"
     threads = torch.get_num_threads()

@@ -40,6 +40,7 @@ def recipe(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.usefixtures("rough_null")
 def test_train(run_command: RunCommand, recipe: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     train = ["train", recipe, "--out", run, "--device", "cpu", "--null-questions", "1000"]
@@ -55,6 +56,7 @@ def test_train(run_command: RunCommand, recipe: Path, tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.usefixtures("rough_null")
 @pytest.mark.parametrize(("number", "checkpoint"), [(1, False), (3, True)])
 def test_ctrl_c_says_how_to_go_on(
     run_command: RunCommand,

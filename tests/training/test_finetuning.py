@@ -48,6 +48,7 @@ def same_weights(one: TrainedModel, other: TrainedModel) -> bool:
     return all(torch.equal(v, theirs[k]) for k, v in one.network.state_dict().items())
 
 
+@pytest.mark.usefixtures("rough_null")
 def test_a_copy_is_tuned_and_says_so(
     parent: TrainedModel, table: np.ndarray, tmp_path: Path
 ) -> None:

@@ -96,7 +96,7 @@ def test_quick_run_makes_rows_table_and_picture(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setattr(folds, "QUICK_DATASETS", 10)
-    monkeypatch.setattr(calibration, "QUICK_DATASETS", 30)
+    monkeypatch.setattr(calibration, "QUICK_DATASETS", 6)
     assert run_experiment(name, "fisherz,rcit", quick=True, out=tmp_path) == 0
     printed = capsys.readouterr().out
     assert "fisherz" in printed
