@@ -1,6 +1,8 @@
 """What `import acid_causal` gives, and what it does not cost."""
 
 import ast
+import importlib
+import inspect
 import re
 import subprocess
 import sys
@@ -54,6 +56,48 @@ def test_a_table_is_read_once(
         read.clear()
         call(table, model=tiny_model)
         assert read == ["data"], call
+
+
+def test_nothing_under_the_gpl_is_needed() -> None:
+    """Every module but the adapters is imported where pgmpy and tigramite are not installed."""
+    code = (
+        "import importlib, pkgutil, sys\n"
+        "sys.modules['tigramite'] = sys.modules['pgmpy'] = None\n"
+        "import acid_causal\n"
+        "for found in pkgutil.walk_packages(acid_causal.__path__, 'acid_causal.'):\n"
+        "    if found.name not in {'acid_causal.tigramite', 'acid_causal.pgmpy'}:\n"
+        "        if not found.name.endswith('__main__'):\n"
+        "            importlib.import_module(found.name)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    root = Path(__file__).parents[1]
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert not [need for need in project["dependencies"] if "tigramite" in need or "pgmpy" in need]
+
+
+@pytest.mark.parametrize(
+    ("place", "parameters"),
+    [
+        ("utils.cit.CIT_Base", "data cache_path"),
+        ("utils.cit.register_ci_test", "name test_class"),
+        ("search.ConstraintBased.FCI.fci", "dataset independence_test_method alpha depth"),
+        ("search.ConstraintBased.PC.mvpc_alg", "data indep_test correction_name"),
+        (
+            "utils.PCUtils.SkeletonDiscovery.skeleton_discovery",
+            "data alpha indep_test stable background_knowledge verbose show_progress node_names",
+        ),
+        ("utils.PCUtils.UCSepset.uc_sepset", "cg priority background_knowledge"),
+        ("utils.PCUtils.Meek.meek", "cg background_knowledge"),
+        (
+            "utils.PCUtils.BackgroundKnowledgeOrientUtils.orient_by_background_knowledge",
+            "cg background_knowledge",
+        ),
+    ],
+)
+def test_causal_learn_still_has_what_we_use_of_it(place: str, parameters: str) -> None:
+    module, _, name = place.rpartition(".")
+    found = getattr(importlib.import_module(f"causallearn.{module}"), name)
+    assert set(parameters.split()) <= set(inspect.signature(found).parameters)
 
 
 def test_make_sachs_installs_what_its_scripts_import() -> None:

@@ -150,9 +150,9 @@ class PValueFile:
 def _check_owner(path: Path, found: str, wanted: str) -> None:
     if found != wanted:
         raise CacheError(
-            f"the p-value cache {path} belongs to other data, weights or options (its fingerprint "
-            f"is {found[:12]}..., this test's is {wanted[:12]}...). Choose another cache_path, or "
-            "delete the file."
+            f"the p-value cache {path} belongs to other data, weights or options, or to a version "
+            f"of acid-causal that computed other p-values (its fingerprint is {found[:12]}..., "
+            f"this test's is {wanted[:12]}...). Choose another cache_path, or delete the file."
         )
 
 

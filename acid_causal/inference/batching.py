@@ -5,11 +5,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from acid_causal.errors import InputError
 from acid_causal.tables.inputs import Columns
 
 # So many batches of targets share one pass over their conditioning sets: regressions on a few rows
 # are mostly overhead, and many sets bear it together.
 _ROUND = 4
+# What regressions on a conditioning set take: for each of its values, and for each pair of its
+# variables; and how much they may take.
+_BYTES_OF_VALUE, _BYTES_OF_PAIR = 40, 24
+_MOST_BYTES = 2 * 2**30
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,22 @@ class Task:
     x: Columns
     y: Columns
     cond: Columns
+
+
+def require_room(task: Task, n: int) -> None:
+    """Refuses a question whose conditioning set is too large for the memory of most machines.
+
+    Raises:
+        InputError: regressions on the set would take more than 2 GiB.
+    """
+    size = len(task.cond)
+    needed = _BYTES_OF_VALUE * n * size + _BYTES_OF_PAIR * size**2
+    if needed > _MOST_BYTES:
+        raise InputError(
+            f"a conditioning set of {size} variables with {n} rows takes about "
+            f"{needed / 2**30:.1f} GiB, more than the 2 GiB that a question may take: ask about "
+            "fewer rows or a smaller set"
+        )
 
 
 def by_conditioning_set(tasks: Sequence[Task], n: int, batch_entries: int) -> Iterator[list[Task]]:

@@ -23,7 +23,7 @@ from acid_causal import defaults
 from acid_causal.choices import NULLS
 from acid_causal.device import resolve_device, same_device
 from acid_causal.errors import ModelError, Notices, OptionError, unknown
-from acid_causal.inference.batching import Task, by_conditioning_set
+from acid_causal.inference.batching import Task, by_conditioning_set, require_room
 from acid_causal.inference.engine import Engine
 from acid_causal.inference.nulls.kinds import make_null
 from acid_causal.inference.nulls.permutation import check_draws
@@ -218,6 +218,7 @@ class Tester:
                     if reduced is None:
                         results[task.number] = nothing_could_depend(rows.n)
                     else:
+                        require_room(reduced, rows.n)
                         ready.append(reduced)
                 if progress and len(ready) < len(group):
                     progress(len(group) - len(ready))

@@ -46,6 +46,9 @@ _CHANNELS = 2 + 2 * SMOOTHERS
 _COMPARED = 4
 # So many tokens go through the encoder at once where nothing but the cache matters.
 _TOKENS = 8192
+# Rows times the square of the size of Z that go through the encoder at once: attention within Z may
+# keep a few numbers for each pair of its variables, head and row, and so a quarter of a GiB.
+_Z_PAIRS = 6_000_000
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class Conditioning:
     Attributes:
         z: the conditioning variables, as `ACIDModel.transform` returns them.
         tokens: the same, as they are embedded.
-        contexts: what targets read of Z in each layer; None if there are too many rows to keep it.
+        contexts: what targets read of Z in each layer; None if there is too much to keep.
         smoothers: closed-form regressions on Z; none if d_z = 0.
         least_squares: least squares on the values; None if d_z = 0 or the network sees ranks alone.
         order: rows in the order of each conditioning variable.
@@ -170,7 +173,7 @@ class ACIDModel(nn.Module):
         with torch.no_grad(), _full_precision(z):
             tokens, smoothers, least_squares = self._regressions_on(z)
         # Without attention over samples rows never meet in the encoder: many go through in blocks.
-        at_once = self.config.sample_attention or z.shape[1] <= blocks.ROW_BLOCK
+        at_once = self.config.sample_attention or z.shape[1] <= _row_block(z.shape[2])
         contexts = self._contexts(tokens) if at_once else None
         order = z.mT.argsort(dim=2)
         return Conditioning(z, tokens, contexts, smoothers, least_squares, order)
@@ -326,6 +329,7 @@ class ACIDModel(nn.Module):
         """Runs Z through the encoder."""
         sets, n, d_z = z.shape
         step = max(1, _TOKENS // max(1, n * d_z)) if _in_parts(z) else sets
+        step = max(1, min(step, _Z_PAIRS // max(1, n * d_z**2)))
         parts = [self.encoder.encode_z(self.embed_z(some.mT[:, None])) for some in z.split(step)]
         return tuple(ZContext.concatenate(of_layer) for of_layer in zip(*parts, strict=True))
 
@@ -351,7 +355,8 @@ class ACIDModel(nn.Module):
             batch, width, columns, n, dtype=torch.float32, device=channels.device
         )
         kept = conditioning.contexts
-        row_blocks = [slice(0, n)] if kept is not None else list(blocks.row_blocks(n))
+        block = n if kept is not None else _row_block(conditioning.d_z)
+        row_blocks = list(blocks.row_blocks(n, block))
         longest = row_blocks[0].stop
         few_sets = max(1, _TOKENS // (longest * columns))
         few_columns = max(1, _TOKENS // (longest * d)) * d
@@ -394,6 +399,11 @@ def _compare_residuals(
 def _in_parts(like: Tensor) -> bool:
     """Says whether entries go through the encoder in parts that a processor's cache can hold."""
     return like.device.type == "cpu" and not torch.is_grad_enabled()
+
+
+def _row_block(d_z: int) -> int:
+    """Returns how many rows of Z go through the encoder at once."""
+    return min(blocks.ROW_BLOCK, max(1, _Z_PAIRS // max(1, d_z) ** 2))
 
 
 def _by_target(

@@ -15,6 +15,8 @@ from torch.nn.functional import gelu, scaled_dot_product_attention
 
 # Where either side has up to so many tokens attention is done by hand; measured on a CPU.
 _FEW = 12
+# From so many tokens on both sides the copies that `_attend` makes cost less than they save.
+_MANY = 64
 
 
 def linear_map(
@@ -101,8 +103,8 @@ class MHAttn(nn.Module):
         if min(tokens_a, tokens_b) <= _FEW:
             return self._finish(query, _attend_one_by_one(*heads).flatten(1, 2))
         q, k, v = (tokens.permute(0, 4, 1, 3, 2) for tokens in heads)  # (batch, n, heads, _, w)
-        attended = scaled_dot_product_attention(q, k, v).permute(0, 2, 4, 3, 1).flatten(1, 2)
-        return self._finish(query, attended)
+        attend = scaled_dot_product_attention if min(tokens_a, tokens_b) <= _MANY else _attend
+        return self._finish(query, attend(q, k, v).permute(0, 2, 4, 3, 1).flatten(1, 2))
 
     def to_itself(self, a: Float[Tensor, "batch e tokens n"]) -> Float[Tensor, "batch e tokens n"]:
         """Lets each token attend to itself alone."""
@@ -115,7 +117,7 @@ class MHAttn(nn.Module):
         query = linear_map(self.query, a)
         heads = (self._split(tokens) for tokens in (query, *self.keys_values(a)))
         q, k, v = (tokens.permute(0, 3, 1, 4, 2) for tokens in heads)  # (batch, _, heads, n, w)
-        attended = scaled_dot_product_attention(q, k, v).permute(0, 2, 4, 1, 3).flatten(1, 2)
+        attended = _attend(q, k, v).permute(0, 2, 4, 1, 3).flatten(1, 2)
         return self._finish(query, attended)
 
     def _finish(
@@ -125,6 +127,19 @@ class MHAttn(nn.Module):
 
     def _split(self, tokens: Tensor) -> Tensor:  # (batch, e, _, n) -> (batch, heads, w, _, n)
         return tokens.unflatten(1, (self.heads, -1))
+
+
+def _attend(
+    query: Float[Tensor, "batch outer heads tokens_a w"],
+    key: Float[Tensor, "batch outer heads tokens_b w"],
+    value: Float[Tensor, "batch outer heads tokens_b w"],
+) -> Float[Tensor, "batch outer heads tokens_a w"]:
+    """Attention without a table of all pairs of tokens.
+
+    PyTorch's kernels that keep none take four dimensions, the last of them along memory.
+    """
+    q, k, v = (tokens.flatten(0, 1).contiguous() for tokens in (query, key, value))
+    return scaled_dot_product_attention(q, k, v).unflatten(0, query.shape[:2])
 
 
 def _attend_one_by_one(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 ROW_BLOCK = 4096
 
 
-def row_blocks(n: int) -> Iterator[slice]:
+def row_blocks(n: int, block: int = ROW_BLOCK) -> Iterator[slice]:
     """Splits n rows."""
-    for start in range(0, n, ROW_BLOCK):
-        yield slice(start, min(n, start + ROW_BLOCK))
+    for start in range(0, n, block):
+        yield slice(start, min(n, start + block))

@@ -321,7 +321,11 @@ def _pivoted_cholesky(
     residual = torch.ones_like(z[..., 0])
     for k in range(rank):
         row = pivot[:, None, None]
-        column = kernel((variables - variables.gather(2, row.expand(-1, d_z, 1))).square())
+        point = variables.gather(2, row.expand(-1, d_z, 1))
+        # Squared differences are as large as Z: those of a long table are never all there.
+        column = torch.cat(
+            [kernel((variables[..., rows] - point).square()) for rows in row_blocks(n)], dim=1
+        )
         if k:
             at_pivot = basis[:, :k].gather(2, row.expand(-1, k, 1))
             column = column - (at_pivot.mT @ basis[:, :k])[:, 0]

@@ -17,10 +17,13 @@ from causallearn.search.ConstraintBased.PC import pc
 from oracle import FisherZThroughACID, linear_data, random_dag
 
 from acid_causal.causal_learn import pvalue_file
+from acid_causal.causal_learn.adapter import ACID
 from acid_causal.causal_learn.pvalue_file import PValueFile
 from acid_causal.errors import AcidWarning, CacheError, OptionError
+from acid_causal.inference import tester
 from acid_causal.inference.tester import Tester
 from acid_causal.tables.inputs import Question
+from acid_causal.weights.checkpoint import TrainedModel
 
 QUIET = {"show_progress": False}
 # For another process: the tests' helpers, and the package that is tested, installed or not.
@@ -133,6 +136,17 @@ def test_cache_of_another_fingerprint_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CacheError, match="other data, weights or options"):  # on disk
         FisherZThroughACID(table(), path, fingerprint="b" * 64)
     assert path.read_bytes() == before
+
+
+def test_a_cache_of_a_version_with_other_pvalues_is_refused(
+    tmp_path: Path, tiny_model: TrainedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "p.json"
+    with monkeypatch.context() as patch:
+        patch.setattr(tester, "ALGORITHM", tester.ALGORITHM - 1)
+        ACID(table(), cache_path=path, model=tiny_model)(0, 1)
+    with pytest.raises(CacheError, match="or to a version of acid-causal that computed other p-v"):
+        ACID(table(), cache_path=path, model=tiny_model)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from acid_causal.errors import InputError
 from acid_causal.inference.tester import Tester
 from benchmarks.harness.fresh_process import in_fresh_process, peak_bytes, reset_peak
 from benchmarks.harness.timing import time_test
@@ -34,6 +35,33 @@ def mib_of_a_wide_table(n: int, d: int) -> float:
 def test_one_test_on_many_rows() -> None:
     """About 2 MiB for each thousand rows, on top of what any test takes."""
     assert mib_of_one_test(40_000) < 250
+
+
+def mib_of_a_large_set(n: int, size: int) -> float:
+    data = np.random.default_rng(0).normal(size=(n, size + 2))
+    tester = Tester(data)
+    tester.test(0, 1, (2,))
+    reset_peak()
+    start = peak_bytes()
+    tester.test(0, 1, tuple(range(2, size + 2)))
+    return (peak_bytes() - start) / MIB
+
+
+def test_a_large_conditioning_set() -> None:
+    """A number for each pair of its variables, row and head would take 150 MiB, thrice."""
+    assert in_fresh_process(mib_of_a_large_set, 60, 400) < 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "size"), [(100, 1000), (1000, 500), (4000, 100)])
+def test_larger_conditioning_sets(n: int, size: int) -> None:
+    assert in_fresh_process(mib_of_a_large_set, n, size) < 500
+
+
+def test_a_set_too_large_for_memory_is_refused() -> None:
+    tester = Tester(np.random.default_rng(0).normal(size=(20, 9600)), model="acid-mlp16")
+    with pytest.raises(InputError, match="a conditioning set of 9500 variables with 20 rows takes"):
+        tester.test(0, 1, range(2, 9502))
 
 
 @pytest.mark.slow

@@ -109,8 +109,8 @@ def by_formula(block: MHAttn, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return query + hidden @ weights["ffn.2.weight"].T + weights["ffn.2.bias"]
 
 
-# One token, few on either side, and so many that another way of computing takes over.
-@pytest.mark.parametrize("tokens", [(3, 5), (4, 1), (2, 30), (30, 2), (15, 20)])
+# One token, few on either side, and so many that other ways of computing take over.
+@pytest.mark.parametrize("tokens", [(3, 5), (4, 1), (2, 30), (30, 2), (15, 20), (70, 80)])
 def test_attention_is_the_papers_formula(tokens: tuple[int, int]) -> None:
     block = attention_block()
     a, b = (torch.randn(2, 8, count, 6) for count in tokens)
