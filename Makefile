@@ -16,8 +16,9 @@ sachs: $(RUNS)
 	$(BIN)/python examples/sachs.py
 	$(BIN)/python -m benchmarks sachs-graph --out runs/sachs
 
+# Two processes, each with whole files, so that tests of a file share what is made for them.
 test: lint
-	$(BIN)/python -m pytest -m "not slow and not gpu"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not gpu"
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -38,7 +38,7 @@ def flat_null(location: float, scale: float) -> NullDistribution:
     """The same normal distribution, pooled and whatever the question, up to any n and |S|."""
     coefficients = np.zeros((3, _design(np.zeros((1, 5))).shape[1]))
     coefficients[:2, 0] = location, np.log(scale)
-    unmended = np.zeros((2, 1))
+    unmended = np.zeros((1, 2, 1))
     conditional = NullRegression(coefficients, unmended, low=np.full(5, -9.0), high=np.full(5, 9.0))
     return NullDistribution((location, scale, 0.0), conditional)
 
