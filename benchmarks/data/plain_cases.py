@@ -11,9 +11,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from benchmarks.methods.method import Question
-
 Array = NDArray[np.float64]
+Question = tuple[Array, Array, Array]  # X, Y and Z
 # From a generator, n, d_z and the correlation of the noises to a question.
 Case = Callable[[Generator, int, int, float], Question]
 
