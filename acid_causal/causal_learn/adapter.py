@@ -18,7 +18,7 @@ from causallearn.utils.cit import CIT_Base, register_ci_test
 
 from acid_causal import defaults
 from acid_causal.causal_learn.level import Pair
-from acid_causal.causal_learn.prefetch import LevelPrefetch
+from acid_causal.causal_learn.prefetch import BATCH_LIMIT, LevelPrefetch
 from acid_causal.causal_learn.pvalue_file import PValueFile
 from acid_causal.errors import CacheError, InputError, ModelError, OptionError, unknown, warn
 from acid_causal.inference.tester import OPTIONS, Tester
@@ -147,6 +147,17 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
             if self._prefetch is not None:
                 self._prefetch.record(question, pvalue)
             return pvalue
+
+    def compute(self, questions: Iterable[Question]) -> None:
+        """Computes questions that will be asked, unless their p-values are known.
+
+        Args:
+            questions: In canonical form; see `normalise_question`.
+        """
+        with self._lock:
+            missing = [question for question in questions if question not in self.pvalue_cache]
+            for start in range(0, len(missing), BATCH_LIMIT):
+                self._compute(missing[start : start + BATCH_LIMIT])
 
     def _compute(self, batch: list[Question]) -> None:
         results = self._tester.test_many(batch, self._progress)

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from acid_causal import defaults
 from acid_causal.choices import ROWS
@@ -26,6 +25,7 @@ from acid_causal.discovery.graph_search import load_options, search_graph
 from acid_causal.discovery.knowledge import Knowledge
 from acid_causal.discovery.mixed_graph import Endpoints, mark_between
 from acid_causal.errors import InputError, require, unknown
+from acid_causal.progress import progress_bar
 from acid_causal.tables.inputs import MIN_SAMPLES, Table, read_table
 
 
@@ -127,8 +127,7 @@ def bootstrap_graphs(
         joblib.delayed(_search_rows)(table, drawn, options, os.getpid()) for drawn in draws
     )
     graphs, warned = [], Counter[str]()
-    hidden = None if progress else True  # None: hidden where standard error is a file
-    for graph, warnings in tqdm(searches, "samples", samples, disable=hidden):
+    for graph, warnings in progress_bar(searches, total=samples, label="samples", show=progress):
         graphs.append(graph)
         warned.update(warnings)
     return GraphFrequencies(table.columns, np.stack(graphs), dict(warned))

@@ -19,7 +19,6 @@ from causallearn.graph.GeneralGraph import GeneralGraph
 from causallearn.search.ConstraintBased.FCI import fci
 from causallearn.utils.PCUtils.BackgroundKnowledgeOrientUtils import orient_by_background_knowledge
 from causallearn.utils.PCUtils.Meek import meek
-from causallearn.utils.PCUtils.SkeletonDiscovery import skeleton_discovery
 from causallearn.utils.PCUtils.UCSepset import uc_sepset
 
 from acid_causal import defaults
@@ -28,7 +27,8 @@ from acid_causal.choices import METHODS
 from acid_causal.discovery.knowledge import Knowledge
 from acid_causal.discovery.level_progress import LevelProgress
 from acid_causal.discovery.mixed_graph import Endpoints
-from acid_causal.discovery.question_record import RECORDED, QuestionRecord, RecordedTest
+from acid_causal.discovery.question_record import RECORDED, QuestionRecord
+from acid_causal.discovery.skeleton import find_skeleton
 from acid_causal.errors import InputError, require, unknown
 from acid_causal.inference.tester import OPTIONS, Tester
 from acid_causal.tables.inputs import Question, Table
@@ -157,20 +157,13 @@ def _pc(
     """Does what `causallearn`'s `pc` does, with one step more: see below."""
     names = list(table.columns)
     known = knowledge.to_causal_learn(names)
-    skeleton = skeleton_discovery(
-        table.values,
-        alpha,
-        RecordedTest(table.values, record=record),
-        stable=True,
-        background_knowledge=known,
-        show_progress=False,
-        node_names=names,
-        max_k=max_size,
-    )
+    apart = knowledge.pairs(knowledge.keeps_apart, names)
+    record.answer_pairs()
+    skeleton = find_skeleton(names, alpha, record.answer, apart=apart, max_size=max_size)
     if known is not None:
         # A pair that is kept apart by knowledge was separated by no set. causal-learn would take
         # it for separated by the empty one, and see a collider in each common neighbour.
-        for i, j in knowledge.pairs(knowledge.keeps_apart, names):
+        for i, j in apart:
             if record.pvalues[i, j, ()] <= alpha:
                 everything = [tuple(range(len(names)))]
                 skeleton.sepset[i, j] = skeleton.sepset[j, i] = everything

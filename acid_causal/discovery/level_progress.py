@@ -4,11 +4,12 @@ causal-learn says nothing about levels, but each question shows one: the size of
 set. What a level will ask follows from the p-values of the lower levels.
 """
 
+import time
 from collections.abc import Collection, Mapping
-
-from tqdm import tqdm
+from typing import Any
 
 from acid_causal.causal_learn.level import Level, Pair, note_worst
+from acid_causal.progress import progress_bar, say_how_long
 from acid_causal.tables.inputs import Question
 
 
@@ -40,7 +41,9 @@ class LevelProgress:
         self._alpha = alpha
         self._required, self._apart = required, apart
         self._show = show
-        self._bar: tqdm[None] | None = None
+        self._bar: Any = None
+        self._label = ""
+        self._began = 0.0
         self._later = False
         self.totals: list[int] = []
         self.counts: list[int] = []
@@ -64,6 +67,9 @@ class LevelProgress:
 
     def advance(self, number: int) -> None:
         """Counts questions that were computed."""
+        if self._show and self.counts[-1] == 0 and self.totals[-1]:
+            seconds = (time.monotonic() - self._began) * self.totals[-1] / number
+            say_how_long(f"tests of {self._label}", self.totals[-1], seconds)
         self.counts[-1] += number
         if self._bar is not None:
             self._bar.update(number)
@@ -76,10 +82,10 @@ class LevelProgress:
 
     def _open(self, total: int | None, level: int | str) -> None:
         self.close()
+        self._label = f"|S| = {level}" if isinstance(level, int) else level
+        self._began = time.monotonic()
         if self._show:
-            label = f"|S| = {level}" if isinstance(level, int) else level
-            # disable=None: no bar where standard error is a file.
-            self._bar = tqdm(total=total, desc=label, unit=" tests", disable=None)
+            self._bar = progress_bar(total=total, label=self._label, unit=" tests")
 
     def _foreseen(self, size: int, pvalues: Mapping[Question, float]) -> int:
         """Counts the distinct questions of a level of a stable search."""

@@ -1,6 +1,7 @@
 """Between causal-learn and ACID: what a search asks is written down, and its rules are kept."""
 
 from collections.abc import Collection, Iterable
+from itertools import combinations
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -38,6 +39,18 @@ class QuestionRecord:
         self.pvalues: dict[Question, float] = {}
         self._acid, self._required = acid, required
         self._max_size, self._progress = max_size, progress
+
+    def answer_pairs(self) -> None:
+        """Has all pairs tested given nothing, with which every search begins.
+
+        Asked one by one, they would be computed in batches, too; foreseeing those costs more than
+        the tests where there are many variables.
+        """
+        pairs = combinations(range(self._acid.num_features), 2)
+        questions: list[Question] = [(x, y, ()) for x, y in pairs]
+        if self._progress is not None:
+            self._progress.follow(questions[0], self.pvalues)
+        self._acid.compute(questions)
 
     def answer(
         self, x: SupportsIndex, y: SupportsIndex, cond: Iterable[SupportsIndex] | None

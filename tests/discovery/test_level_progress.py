@@ -1,5 +1,6 @@
 """Bars by level: each level is foreseen exactly."""
 
+import sys
 from collections import Counter
 from typing import Any
 
@@ -8,7 +9,8 @@ from graph_cases import make_oracle
 from oracle import random_dag
 from tqdm import tqdm
 
-from acid_causal.discovery import graph_search, level_progress
+from acid_causal import progress
+from acid_causal.discovery import graph_search
 from acid_causal.discovery.graph_search import search_graph
 from acid_causal.discovery.knowledge import Knowledge
 from acid_causal.discovery.level_progress import LevelProgress
@@ -77,7 +79,8 @@ def test_bars_on_a_terminal_only(
             shown.append((options["desc"], options["total"]))
             super().__init__(*args, **{**options, "disable": False})
 
-    monkeypatch.setattr(level_progress, "tqdm", Bar)
+    monkeypatch.setattr(progress, "tqdm", Bar)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     search_graph(table, progress=True)
     assert shown[0] == ("|S| = 0", 10)
     assert "|S| = 0" in capsys.readouterr().err
