@@ -22,9 +22,15 @@ from benchmarks.harness.committed import RESULTS
 SAMPLES = 50
 
 _DIABETES = {
-    "s1": "cholesterol", "s2": "LDL", "s3": "HDL", "s4": "cholesterol / HDL",
-    "s5": "log triglycerides", "s6": "glucose", "bp": "blood pressure", "target": "progression",
-}  # fmt: skip
+    "s1": "cholesterol",
+    "s2": "LDL",
+    "s3": "HDL",
+    "s4": "cholesterol / HDL",
+    "s5": "log triglycerides",
+    "s6": "glucose",
+    "bp": "blood pressure",
+    "target": "progression",
+}
 
 
 def diabetes() -> tuple[pd.DataFrame, Knowledge]:
@@ -42,8 +48,9 @@ def wine() -> tuple[pd.DataFrame, Knowledge]:
 
 
 TABLES: dict[str, Callable[[], tuple[pd.DataFrame, Knowledge]]] = {
-    "diabetes": diabetes, "wine": wine,
-}  # fmt: skip
+    "diabetes": diabetes,
+    "wine": wine,
+}
 
 
 def main(

@@ -59,25 +59,38 @@ def made_discovery(
         pvalue = 0.04 * 10.0**-number
         others = [k for k in range(d) if k not in (a, b)][:2]
         pvalues[min(a, b), max(a, b), tuple(others)] = pvalue
-        found.append(Edge(
-            columns[a], columns[b], mark, pvalue, tuple(columns[k] for k in others), 3,
-            required=number == 1, confidence=0.5 if sampled else None,
-            marks={mark: 0.5, "": 0.5} if sampled else {},
-        ))  # fmt: skip
+        found.append(
+            Edge(
+                columns[a],
+                columns[b],
+                mark,
+                pvalue,
+                tuple(columns[k] for k in others),
+                3,
+                required=number == 1,
+                confidence=0.5 if sampled else None,
+                marks={mark: 0.5, "": 0.5} if sampled else {},
+            )
+        )
     apart = []
     for i, j in combinations(range(d), 2):
         if not endpoints[i, j]:
             pvalues[i, j, ()] = 0.5
             sets = ((tuple(columns[:1]), 0.3), ((), 0.5))
-            apart.append(Separation(
-                columns[i], columns[j], 0.5, (), sets, 4, confidence=0.0 if sampled else None
-            ))  # fmt: skip
+            apart.append(
+                Separation(
+                    columns[i], columns[j], 0.5, (), sets, 4, confidence=0.0 if sampled else None
+                )
+            )
     made: dict[str, Any] = {
         "created": "2025-01-02T03:04:05+00:00",
         "data": {"rows": 1234, "columns": d, "missing_values": 0, "sha256": "ab" * 32},
         "model": {"name": "tiny", "sha256": "cd" * 32},
         "search": {
-            "method": method, "alpha": 0.05, "max_size": None, "null": "conditional",
+            "method": method,
+            "alpha": 0.05,
+            "max_size": None,
+            "null": "conditional",
             "device": "cpu",
         },
         "knowledge": {"forbid": [], "require": [], "tiers": []},
@@ -88,11 +101,19 @@ def made_discovery(
         "seconds": 0.5,
         "versions": {"python": "3", "acid-causal": "0"},
         "machine": "abacus",
-    }  # fmt: skip
+    }
     return Discovery(
-        tuple(columns), method, 0.05, endpoints, tuple(found), tuple(apart), pvalues,
-        tuple(warnings), made, samples if sampled else None,
-    )  # fmt: skip
+        tuple(columns),
+        method,
+        0.05,
+        endpoints,
+        tuple(found),
+        tuple(apart),
+        pvalues,
+        tuple(warnings),
+        made,
+        samples if sampled else None,
+    )
 
 
 def make_oracle(monkeypatch: pytest.MonkeyPatch, dag: nx.DiGraph) -> Table:

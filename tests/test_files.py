@@ -247,8 +247,9 @@ def test_a_failure_leaves_the_old_files_or_no_folder(tmp_path: Path, error: Base
     with pytest.raises(type(error)):
         write_folder(folder, fail, last="last")
     assert {path.name: path.read_text() for path in folder.iterdir()} == {
-        "last": "old", "other": "old",
-    }  # fmt: skip
+        "last": "old",
+        "other": "old",
+    }
 
 
 def test_a_folder_among_the_files(tmp_path: Path) -> None:

@@ -26,11 +26,15 @@ def csv(tmp_path: Path) -> Path:
 def interrupted(csv: Path, arguments: list[str], after: float) -> tuple[int, str]:
     """Sends the signal to all processes of a command, as a terminal does."""
     with subprocess.Popen(
-        [sys.executable, "-X", "importtime", "-m", "acid_causal", *arguments], cwd=csv.parent,
-        stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, start_new_session=True,
+        [sys.executable, "-X", "importtime", "-m", "acid_causal", *arguments],
+        cwd=csv.parent,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+        start_new_session=True,
         # A shell that runs the tests in the background makes its children ignore Ctrl-C.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    ) as process:  # fmt: skip
+    ) as process:
         assert process.stderr is not None
         lines = []
         for line in process.stderr:  # until the package itself is being loaded

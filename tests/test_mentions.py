@@ -28,9 +28,15 @@ MENTION = re.compile(
 )
 # Files that a reader has, or that a command writes; and names in capitals stand for any file.
 USERS = {
-    "data.csv", "your-table.csv", "known.toml", "recipe.toml", "graph.png", "edges.csv",
-    "sepsets.csv", "README-index.md",
-}  # fmt: skip
+    "data.csv",
+    "your-table.csv",
+    "known.toml",
+    "recipe.toml",
+    "graph.png",
+    "edges.csv",
+    "sepsets.csv",
+    "README-index.md",
+}
 
 
 def mentions(text: str) -> set[str]:

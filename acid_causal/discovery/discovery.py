@@ -176,13 +176,19 @@ def discover(
     data = table if isinstance(table, Table) else read_table(table, missing=missing)
     knowledge = knowledge or Knowledge()
     search: dict[str, Any] = {
-        "method": method, "alpha": alpha, "knowledge": knowledge, "max_size": max_size,
+        "method": method,
+        "alpha": alpha,
+        "knowledge": knowledge,
+        "max_size": max_size,
         **load_options({"model": model, **options}),
-    }  # fmt: skip
+    }
     found = search_graph(data, progress=progress, **search)
     samples: dict[str, Any] = {
-        "samples": bootstrap, "rows": rows, "fraction": fraction, "seed": seed
-    }  # fmt: skip
+        "samples": bootstrap,
+        "rows": rows,
+        "fraction": fraction,
+        "seed": seed,
+    }
     frequencies = (
         bootstrap_graphs(data, n_jobs=n_jobs, progress=progress, **samples, **search)
         if bootstrap
@@ -199,9 +205,17 @@ def discover(
     for message in messages:
         warn(message)
     return Discovery(
-        data.columns, method, alpha, found.endpoints, edges, separations, found.pvalues, messages,
-        describe_run(data, found, search, samples if bootstrap else None), frequencies,
-    )  # fmt: skip
+        data.columns,
+        method,
+        alpha,
+        found.endpoints,
+        edges,
+        separations,
+        found.pvalues,
+        messages,
+        describe_run(data, found, search, samples if bootstrap else None),
+        frequencies,
+    )
 
 
 def _is_count(value: object) -> bool:
@@ -232,18 +246,34 @@ def _judge_pairs(
         share = None if shares is None else float(shares[pair])
         if pair in linked:
             a, b, mark = linked[pair]
-            edges.append(Edge(
-                columns[a], columns[b], mark, pvalue, given, len(asked),
-                required=knowledge.requires(columns[a], columns[b]), confidence=share,
-                marks={} if frequencies is None else frequencies.marks(a, b),
-            ))  # fmt: skip
+            edges.append(
+                Edge(
+                    columns[a],
+                    columns[b],
+                    mark,
+                    pvalue,
+                    given,
+                    len(asked),
+                    required=knowledge.requires(columns[a], columns[b]),
+                    confidence=share,
+                    marks={} if frequencies is None else frequencies.marks(a, b),
+                )
+            )
         else:
             a_name, b_name = (columns[k] for k in pair)
             sets = tuple((names, p) for p, names in asked if p > alpha)
-            separations.append(Separation(
-                a_name, b_name, pvalue, given, sets, len(asked),
-                forbidden=knowledge.keeps_apart(a_name, b_name), confidence=share,
-            ))  # fmt: skip
+            separations.append(
+                Separation(
+                    a_name,
+                    b_name,
+                    pvalue,
+                    given,
+                    sets,
+                    len(asked),
+                    forbidden=knowledge.keeps_apart(a_name, b_name),
+                    confidence=share,
+                )
+            )
     edges.sort(key=lambda edge: (-(edge.confidence or 0.0), edge.pvalue))
     return tuple(edges), tuple(separations)
 

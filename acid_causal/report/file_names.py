@@ -4,9 +4,15 @@ from pathlib import Path
 
 REPORT = "report.html"
 FILES = (
-    REPORT, "graph.png", "graph.svg", "graph.json", "graph.graphml", "graph.dot", "edges.csv",
+    REPORT,
+    "graph.png",
+    "graph.svg",
+    "graph.json",
+    "graph.graphml",
+    "graph.dot",
+    "edges.csv",
     "sepsets.csv",
-)  # fmt: skip
+)
 # What graph.json says of itself, and begins with.
 FORMAT = "acid-causal graph"
 

@@ -33,24 +33,45 @@ def to_dict(found: Discovery) -> dict[str, Any]:
     edges = []
     for edge in found.edges:
         at_a, at_b = ends(edge.mark)
-        edges.append({
-            "a": edge.a, "mark": edge.mark, "b": edge.b, "end_a": at_a, "end_b": at_b,
-            "pvalue": edge.pvalue, "given": list(edge.given), "tests": edge.tests,
-            "required": edge.required, "confidence": edge.confidence, "marks": dict(edge.marks),
-        })  # fmt: skip
+        edges.append(
+            {
+                "a": edge.a,
+                "mark": edge.mark,
+                "b": edge.b,
+                "end_a": at_a,
+                "end_b": at_b,
+                "pvalue": edge.pvalue,
+                "given": list(edge.given),
+                "tests": edge.tests,
+                "required": edge.required,
+                "confidence": edge.confidence,
+                "marks": dict(edge.marks),
+            }
+        )
     separations = [
         {
-            "a": pair.a, "b": pair.b, "pvalue": pair.pvalue, "given": list(pair.given),
+            "a": pair.a,
+            "b": pair.b,
+            "pvalue": pair.pvalue,
+            "given": list(pair.given),
             "sepsets": [{"given": list(names), "pvalue": p} for names, p in pair.sets],
-            "tests": pair.tests, "forbidden": pair.forbidden, "confidence": pair.confidence,
+            "tests": pair.tests,
+            "forbidden": pair.forbidden,
+            "confidence": pair.confidence,
         }
         for pair in found.separations
-    ]  # fmt: skip
+    ]
     return {
-        "format": FORMAT, "version": 1, "method": found.method, "alpha": found.alpha,
-        "nodes": list(found.columns), "edges": edges, "separations": separations,
-        "warnings": list(found.warnings), "provenance": dict(found.provenance),
-    }  # fmt: skip
+        "format": FORMAT,
+        "version": 1,
+        "method": found.method,
+        "alpha": found.alpha,
+        "nodes": list(found.columns),
+        "edges": edges,
+        "separations": separations,
+        "warnings": list(found.warnings),
+        "provenance": dict(found.provenance),
+    }
 
 
 def to_networkx(found: Discovery) -> "nx.DiGraph":
@@ -63,9 +84,14 @@ def to_networkx(found: Discovery) -> "nx.DiGraph":
     for edge in found.edges:
         at_a, at_b = ends(edge.mark)
         facts: dict[str, Any] = {
-            "mark": edge.mark, "end_a": at_a, "end_b": at_b, "pvalue": edge.pvalue,
-            "given": SEPARATOR.join(edge.given), "tests": edge.tests, "required": edge.required,
-        }  # fmt: skip
+            "mark": edge.mark,
+            "end_a": at_a,
+            "end_b": at_b,
+            "pvalue": edge.pvalue,
+            "given": SEPARATOR.join(edge.given),
+            "tests": edge.tests,
+            "required": edge.required,
+        }
         if edge.confidence is not None:
             facts |= {"confidence": edge.confidence, "mark_confidence": edge.marks[edge.mark]}
         graph.add_edge(edge.a, edge.b, **facts)
@@ -93,13 +119,34 @@ def _quoted(name: str) -> str:
 
 def edges_table(found: Discovery) -> str:
     """Writes the edges as CSV."""
-    header = ["a", "mark", "b", "pvalue", "given", "tests", "required", "confidence",
-              "mark_confidence"]  # fmt: skip
-    return _csv(header, (
-        [edge.a, edge.mark, edge.b, edge.pvalue, SEPARATOR.join(edge.given), edge.tests,
-         edge.required, edge.confidence, edge.marks.get(edge.mark)]
-        for edge in found.edges
-    ))  # fmt: skip
+    header = [
+        "a",
+        "mark",
+        "b",
+        "pvalue",
+        "given",
+        "tests",
+        "required",
+        "confidence",
+        "mark_confidence",
+    ]
+    return _csv(
+        header,
+        (
+            [
+                edge.a,
+                edge.mark,
+                edge.b,
+                edge.pvalue,
+                SEPARATOR.join(edge.given),
+                edge.tests,
+                edge.required,
+                edge.confidence,
+                edge.marks.get(edge.mark),
+            ]
+            for edge in found.edges
+        ),
+    )
 
 
 def sepsets_table(found: Discovery) -> str:

@@ -136,9 +136,15 @@ def _draw_edge(
     # Wide and invisible, so that a finger hits the edge.
     axes.plot(*line.T, color="black", alpha=0.0, linewidth=16, gid=f"{gid}-hit", clip_on=False)
     axes.plot(
-        *line.T, color=color, linewidth=width, gid=f"{gid}-line", clip_on=False, zorder=2,
-        solid_capstyle="butt", linestyle=(0, (5, 2)) if edge.required else "-",
-    )  # fmt: skip
+        *line.T,
+        color=color,
+        linewidth=width,
+        gid=f"{gid}-line",
+        clip_on=False,
+        zorder=2,
+        solid_capstyle="butt",
+        linestyle=(0, (5, 2)) if edge.required else "-",
+    )
     for end, mark in ((path[::-1], at_a), (path, at_b)):
         _draw_mark(axes, end, mark, color, f"{gid}-mark")
 
@@ -153,10 +159,18 @@ def _draw_mark(axes: Axes, path: Float[Array, "points 2"], mark: str, color: str
         axes.add_patch(Polygon(corners, color=color, gid=gid, clip_on=False, zorder=3, linewidth=0))
     elif mark == "circle":
         centre = tip - _CIRCLE * along
-        axes.add_patch(Circle(
-            (float(centre[0]), float(centre[1])), _CIRCLE, facecolor="white", edgecolor=color,
-            linewidth=1.4, gid=gid, clip_on=False, zorder=3,
-        ))  # fmt: skip
+        axes.add_patch(
+            Circle(
+                (float(centre[0]), float(centre[1])),
+                _CIRCLE,
+                facecolor="white",
+                edgecolor=color,
+                linewidth=1.4,
+                gid=gid,
+                clip_on=False,
+                zorder=3,
+            )
+        )
 
 
 def _shortened(path: Float[Array, "points 2"], mark: str) -> Float[Array, "fewer 2"]:
@@ -176,15 +190,31 @@ def _thinned(path: Float[Array, "points 2"]) -> Float[Array, "fewer 2"]:
 def _draw_node(axes: Axes, layout: Layout, k: int, *, linked: bool) -> None:
     (x, y), (width, height) = layout.centres[k], layout.sizes[k]
     box = FancyBboxPatch(
-        (x - width / 2, y - height / 2), width, height, boxstyle="round,pad=0,rounding_size=6",
-        facecolor=_BOX if linked else "white", edgecolor=_RIM if linked else _FAINT, linewidth=1.0,
-        clip_on=False, zorder=4, gid=f"node-{k}-box",
-    )  # fmt: skip
+        (x - width / 2, y - height / 2),
+        width,
+        height,
+        boxstyle="round,pad=0,rounding_size=6",
+        facecolor=_BOX if linked else "white",
+        edgecolor=_RIM if linked else _FAINT,
+        linewidth=1.0,
+        clip_on=False,
+        zorder=4,
+        gid=f"node-{k}-box",
+    )
     axes.add_patch(box)
     axes.text(
-        x, y, layout.labels[k], ha="center", va="center", fontsize=FONT_SIZE, linespacing=1.15,
-        color=_INK if linked else "#5C6B7A", parse_math=False, zorder=5, gid=f"node-{k}-name",
-    )  # fmt: skip
+        x,
+        y,
+        layout.labels[k],
+        ha="center",
+        va="center",
+        fontsize=FONT_SIZE,
+        linespacing=1.15,
+        color=_INK if linked else "#5C6B7A",
+        parse_math=False,
+        zorder=5,
+        gid=f"node-{k}-name",
+    )
 
 
 def _draw_legend(axes: Axes, found: Discovery, y: float, middle: float) -> None:
@@ -194,9 +224,12 @@ def _draw_legend(axes: Axes, found: Discovery, y: float, middle: float) -> None:
     bar = np.linspace(0, 1, 128)[None]
     half = 55.0
     axes.imshow(
-        bar, cmap=_COLORS, extent=(middle - half, middle + half, y + 4, y - 4), aspect="auto",
+        bar,
+        cmap=_COLORS,
+        extent=(middle - half, middle + half, y + 4, y - 4),
+        aspect="auto",
         zorder=1,
-    )  # fmt: skip
+    )
     style: dict[str, Any] = {"va": "center", "fontsize": 9.0, "color": _INK}
     axes.text(middle - half - 8, y, few, ha="right", **style)
     axes.text(middle + half + 8, y, many, ha="left", **style)

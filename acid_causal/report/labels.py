@@ -3,8 +3,17 @@
 import unicodedata
 from collections.abc import Sequence
 
-_ARROWS = {"-->": "→", "<--": "←", "<->": "↔", "---": "—", "o->": "o→", "<-o": "←o", "o-o": "o–o",
-           "--o": "—o", "o--": "o—"}  # fmt: skip
+_ARROWS = {
+    "-->": "→",
+    "<--": "←",
+    "<->": "↔",
+    "---": "—",
+    "o->": "o→",
+    "<-o": "←o",
+    "o-o": "o–o",
+    "--o": "—o",
+    "o--": "o—",
+}
 MARKS = frozenset(_ARROWS)
 # Control characters, halves of characters, and what no font can know.
 _UNPRINTABLE = ("Cc", "Cs", "Cn", "Co")

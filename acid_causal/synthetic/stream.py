@@ -16,8 +16,15 @@ from acid_causal.synthetic.siblings import draw_siblings
 from acid_causal.synthetic.six_models import draw_six_models
 
 _SHARES = (
-    "six_models", "driven", "siblings", "wide", "heteroscedastic", "discrete", "measured", "long",
-)  # fmt: skip
+    "six_models",
+    "driven",
+    "siblings",
+    "wide",
+    "heteroscedastic",
+    "discrete",
+    "measured",
+    "long",
+)
 
 
 @dataclass(frozen=True)

@@ -96,9 +96,14 @@ def finetune(
 
         train_on(network, draw, training, seed=seed, progress=progress)
         null = fit_null(
-            network, stream, seed=seed, also=[(of_table, _SHARE_OF_NULL)],
-            questions=null_questions, device=where, progress=progress,
-        )  # fmt: skip
+            network,
+            stream,
+            seed=seed,
+            also=[(of_table, _SHARE_OF_NULL)],
+            questions=null_questions,
+            device=where,
+            progress=progress,
+        )
     stage = {
         "parent": parent.name,
         "parent_sha256": parent.sha256,

@@ -82,9 +82,13 @@ def train_model(
     if rank > 0:
         return None
     null = fit_null(
-        network, recipe.stream, seed=recipe.seed, questions=null_questions, device=where,
+        network,
+        recipe.stream,
+        seed=recipe.seed,
+        questions=null_questions,
+        device=where,
         progress=progress,
-    )  # fmt: skip
+    )
     progressed = read_progress(state_file(folder))
     begun = {} if parent is None else parent.history
     history = {

@@ -26,10 +26,22 @@ from acid_causal.weights.tensor_file import open_tensors, save_tensors
 
 # What the first files said of the model. A field that came later is hashed only where it is not at
 # its default, so that a model's hash never changes.
-_ALWAYS_HASHED = frozenset({
-    "e", "layers", "attention_heads", "dropout", "residual_channels", "smoother_rank",
-    "sample_attention", "head", "head_count", "head_width", "classifier_facts", "transform",
-})  # fmt: skip
+_ALWAYS_HASHED = frozenset(
+    {
+        "e",
+        "layers",
+        "attention_heads",
+        "dropout",
+        "residual_channels",
+        "smoother_rank",
+        "sample_attention",
+        "head",
+        "head_count",
+        "head_width",
+        "classifier_facts",
+        "transform",
+    }
+)
 
 
 @dataclass(frozen=True, repr=False)

@@ -266,55 +266,63 @@ def _scit_fastest(rows: pd.DataFrame) -> Verdict:
 
 CLAIMS = (
     Claim(
-        "sample-size", f"AUC near 1 ({NEAR_1} or more) from n = 100 on",
+        "sample-size",
+        f"AUC near 1 ({NEAR_1} or more) from n = 100 on",
         _least_from_100(_auc, NEAR_1),
     ),
     Claim("sample-size", "F1 of .8 or more from n = 100 on", _least_from_100(_f1, 0.8)),
     Claim(
-        "sample-size", "Type II error below .2 at n = 100",
+        "sample-size",
+        "Type II error below .2 at n = 100",
         _acid_at(100, "type_2", lambda value: value < 0.2),
     ),
     Claim(
-        "sample-size", f"Type II error vanishes by n = 500 ({VANISHED} or less)",
+        "sample-size",
+        f"Type II error vanishes by n = 500 ({VANISHED} or less)",
         _acid_at(500, "type_2", lambda value: value <= VANISHED),
     ),
-    Claim(
-        "sample-size", "the baselines' Type II error over .7 at n = 100", _baselines_miss
-    ),
+    Claim("sample-size", "the baselines' Type II error over .7 at n = 100", _baselines_miss),
     Claim("sample-size", "AUC over .8 at n = 5", _acid_at(5, "auc", lambda value: value > 0.8)),
     Claim(
-        "dimensionality", "highest AUC at each |Z|",
+        "dimensionality",
+        "highest AUC at each |Z|",
         _best_at_each_d_z(_auc),
     ),
     Claim("dimensionality", "highest F1 at each |Z|", _best_at_each_d_z(_f1)),
     Claim(
-        "dimensionality", "lowest Type II error at each |Z|",
+        "dimensionality",
+        "lowest Type II error at each |Z|",
         _best_at_each_d_z(_power),
     ),
     Claim(
-        "nonlinearity", f"MLP-08: AUC near 1 ({NEAR_1} or more)",
+        "nonlinearity",
+        f"MLP-08: AUC near 1 ({NEAR_1} or more)",
         _trained_and_tested_on("mlp08", {"AUC": _auc}, lambda value: value >= NEAR_1),
     ),
     Claim(
-        "nonlinearity", "MLP-64: AUC and F1 of .9 (.85 or more)",
+        "nonlinearity",
+        "MLP-64: AUC and F1 of .9 (.85 or more)",
         _trained_and_tested_on("mlp64", {"AUC": _auc, "F1": _f1}, lambda value: value >= 0.85),
     ),
     Claim(
-        "nonlinearity", "MLP-64: Type I error of .2 (less than .25)",
+        "nonlinearity",
+        "MLP-64: Type I error of .2 (less than .25)",
         _trained_and_tested_on(
             "mlp64", {"Type I": lambda cells: cells["type_1"]}, lambda value: value < 0.25
         ),
     ),
     Claim(
-        "training", f"AUC near 1 ({NEAR_1} or more) by 10,000 steps",
+        "training",
+        f"AUC near 1 ({NEAR_1} or more) by 10,000 steps",
         _at_step(10_000, "auc", lambda value: value >= NEAR_1),
     ),
     Claim(
-        "training", "loss of .1 (less than .15) at 50,000 steps",
+        "training",
+        "loss of .1 (less than .15) at 50,000 steps",
         _at_step(50_000, "training_loss", lambda value: value < 0.15),
     ),
     Claim("sachs-ci", "ACID's AUC .78", _auc_reaches(ACID, 0.78)),
     Claim("sachs-ci", "KCIT's AUC .74", _auc_reaches("kcit", 0.74)),
     Claim("sachs-ci", "ACID takes less than 1 s a test", _acid_below_a_second),
     Claim("sachs-ci", "SCIT is the fastest", _scit_fastest),
-)  # fmt: skip
+)

@@ -30,9 +30,11 @@ def table() -> str:
     for column, value in GRAPH_SIZE.items():
         graphs = graphs[graphs[column] == value]
     header = (
-        "", "Sachs, PC: F1 / SHD / s", "random graphs, F1: nonlinear / linear",
+        "",
+        "Sachs, PC: F1 / SHD / s",
+        "random graphs, F1: nonlinear / linear",
         "unseen mechanisms: AUC / Type I",
-    )  # fmt: skip
+    )
     lines = [
         (name, _on_sachs(sachs, in_sachs), _on_graphs(graphs, in_rows), _on(questions, in_rows))
         for name, (in_sachs, in_rows) in TESTS.items()

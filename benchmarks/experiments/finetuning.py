@@ -107,17 +107,24 @@ def prepared(name: str, table: str, steps: int, seed: int) -> tuple[TrainedModel
     questions = NULL_QUESTIONS if steps == STEPS else QUICK_NULL_QUESTIONS
     start = time.perf_counter()
     tuned = finetune(
-        real_table(table), model=model, steps=steps, seed=seed, null_questions=questions,
+        real_table(table),
+        model=model,
+        steps=steps,
+        seed=seed,
+        null_questions=questions,
         progress=False,
-    )  # fmt: skip
+    )
     return tuned, time.perf_counter() - start
 
 
 def _of_table(job: Job) -> Labelled:
     drawn = table_questions(
-        real_table(str(job["table"])), count=job.number("datasets"), n=job.number("n"),
-        d_z=job.number("d_z"), seed=job.seed,
-    )  # fmt: skip
+        real_table(str(job["table"])),
+        count=job.number("datasets"),
+        n=job.number("n"),
+        d_z=job.number("d_z"),
+        seed=job.seed,
+    )
     return as_questions(drawn.x, drawn.y, drawn.z), drawn.label.numpy()
 
 

@@ -94,9 +94,12 @@ def run(job: Job) -> Results:
     from acid_causal.synthetic import random_dag_questions
 
     drawn = random_dag_questions(
-        str(job["domain"]), job.number("datasets"), job.number("n"), job.number("d_z"),
+        str(job["domain"]),
+        job.number("datasets"),
+        job.number("n"),
+        job.number("d_z"),
         seed=job.seed,
-    )  # fmt: skip
+    )
     labels = drawn.label.numpy().astype(np.int64)
     pvalues, seconds = ask(job.method, as_questions(drawn.x, drawn.y, drawn.z))
     return {

@@ -49,9 +49,17 @@ RESAMPLES = 500
 ALONE = 20  # questions that are asked one at a time, where answers share work otherwise
 
 METHODS = (
-    "acid", "acid-adapted", "acid-labelled",
-    "kcit", "scit", "scit-two-sided", "lcit", "gcm", "rcit", "fisherz",
-)  # fmt: skip
+    "acid",
+    "acid-adapted",
+    "acid-labelled",
+    "kcit",
+    "scit",
+    "scit-two-sided",
+    "lcit",
+    "gcm",
+    "rcit",
+    "fisherz",
+)
 QUICK_METHODS = ("acid", "kcit", "scit", "rcit", "fisherz")
 SLOW_METHODS = ("kcit", "lcit", "gcm", "causalts")  # half a second a question, or more
 
@@ -259,9 +267,13 @@ NOTES = {
 
 def _table(rows: pd.DataFrame) -> str:
     names = {
-        "auc": "AUC", "auc_adjacent": "AUC adjacent", "f1_dependence": "F1 dep.",
-        "f1_independence": "F1 indep.", "type_1": "Type I", "type_2": "Type II",
-    }  # fmt: skip
+        "auc": "AUC",
+        "auc_adjacent": "AUC adjacent",
+        "f1_dependence": "F1 dep.",
+        "f1_independence": "F1 indep.",
+        "type_1": "Type I",
+        "type_2": "Type II",
+    }
     cells = []
     for row in rows.to_dict("records"):
         figures = (

@@ -183,12 +183,15 @@ def report(rows: pd.DataFrame, picture: Path) -> str:
     }
     cells = [
         (
-            row["method"], row["seed"], f"{row['step']}/{row['steps']}",
+            row["method"],
+            row["seed"],
+            f"{row['step']}/{row['steps']}",
             *(row[name] for name in columns),
-            f"{row['training_seconds'] / 60:.1f}", row["device"],
+            f"{row['training_seconds'] / 60:.1f}",
+            row["device"],
         )
         for row in rows.to_dict("records")
-    ]  # fmt: skip
+    ]
     count = int(rows["datasets"].iloc[0])
     caption = (
         f"Six data models, MLP-16: {count} datasets in each cell of n = "

@@ -31,13 +31,25 @@ def draw_consistency(rows: pd.DataFrame, level: float, path: Path) -> None:
                 style = style_of(str(method))
                 rates = of_method.groupby("n")[["power", "type_1"]].mean()
                 panel.plot(
-                    rates.index, rates["power"], color=style.color, linestyle=style.dashes,
-                    marker=style.marker, markersize=4, linewidth=1.5, label=style.label,
-                )  # fmt: skip
+                    rates.index,
+                    rates["power"],
+                    color=style.color,
+                    linestyle=style.dashes,
+                    marker=style.marker,
+                    markersize=4,
+                    linewidth=1.5,
+                    label=style.label,
+                )
                 panel.plot(
-                    rates.index, rates["type_1"], color=style.color, linestyle=style.dashes,
-                    marker=style.marker, markersize=4, linewidth=1.5, markerfacecolor="white",
-                )  # fmt: skip
+                    rates.index,
+                    rates["type_1"],
+                    color=style.color,
+                    linestyle=style.dashes,
+                    marker=style.marker,
+                    markersize=4,
+                    linewidth=1.5,
+                    markerfacecolor="white",
+                )
         for panel in list(panels)[len(cases) :]:
             panel.set_axis_off()
         entries = legend_entries(figure.axes)

@@ -40,9 +40,12 @@ def draw_domains(summary: pd.DataFrame, path: Path) -> None:
             panels[i, 0].set_ylabel(label)
         lines = legend_entries(panels[0])
         figure.legend(
-            lines.values(), lines.keys(), loc="outside lower center",
-            ncols=min(len(lines), 2 * len(domains)), handlelength=4,
-        )  # fmt: skip
+            lines.values(),
+            lines.keys(),
+            loc="outside lower center",
+            ncols=min(len(lines), 2 * len(domains)),
+            handlelength=4,
+        )
 
 
 def _draw_panel(panel: Axes, rows: pd.DataFrame, metric: str, *, is_last: bool) -> None:

@@ -29,18 +29,24 @@ def draw_graphs(summary: pd.DataFrame, path: Path) -> None:
             _draw_half(half, summary, score)
         lines = legend_entries(halves[1].axes)
         figure.legend(
-            lines.values(), lines.keys(), loc="outside lower center",
-            ncols=min(len(lines), 1 + 2 * len(sizes)), handlelength=4,
-        )  # fmt: skip
+            lines.values(),
+            lines.keys(),
+            loc="outside lower center",
+            ncols=min(len(lines), 1 + 2 * len(sizes)),
+            handlelength=4,
+        )
 
 
 def _draw_half(half: SubFigure, summary: pd.DataFrame, score: str) -> None:
     mechanisms, sizes = list(summary["mechanism"].unique()), sorted(summary["d"].unique())
     # Distances grow with the graph, so each column has a scale of its own.
     panels = half.subplots(
-        len(mechanisms), len(sizes), sharex=True, sharey=True if score == "f1" else "col",
+        len(mechanisms),
+        len(sizes),
+        sharex=True,
+        sharey=True if score == "f1" else "col",
         squeeze=False,
-    )  # fmt: skip
+    )
     for i, mechanism in enumerate(mechanisms):
         for j, d in enumerate(sizes):
             cell = summary[(summary["mechanism"] == mechanism) & (summary["d"] == d)]
@@ -70,6 +76,12 @@ def _draw_panel(panel: Axes, cell: pd.DataFrame, score: str) -> None:
             high = np.clip(high, None, 1)
         panel.fill_between(where, low, high, color=style.color, alpha=0.13, linewidth=0)
         panel.plot(
-            where, mean, color=style.color, linestyle=style.dashes, marker=style.marker,
-            markersize=4.5, linewidth=1.7, label=style.label,
-        )  # fmt: skip
+            where,
+            mean,
+            color=style.color,
+            linestyle=style.dashes,
+            marker=style.marker,
+            markersize=4.5,
+            linewidth=1.7,
+            label=style.label,
+        )

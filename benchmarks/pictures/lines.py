@@ -30,9 +30,15 @@ def draw_reference(panel: Axes, metric: str, *, named: bool = True) -> None:
     panel.axhline(height, color=GREY, linewidth=1.0)
     if named:
         panel.annotate(
-            label, (1, height), xycoords=("axes fraction", "data"), xytext=(3, 0),
-            textcoords="offset points", va="center", color=GREY, fontsize=8,
-        )  # fmt: skip
+            label,
+            (1, height),
+            xycoords=("axes fraction", "data"),
+            xytext=(3, 0),
+            textcoords="offset points",
+            va="center",
+            color=GREY,
+            fontsize=8,
+        )
 
 
 def draw_methods(
@@ -61,6 +67,12 @@ def draw_methods(
             low, high = np.clip(mean - half, 0, 1), np.clip(mean + half, 0, 1)
             panel.fill_between(where, low, high, color=style.color, alpha=0.13, linewidth=0)
         panel.plot(
-            where, mean, color=style.color, linestyle=style.dashes, marker=style.marker,
-            markersize=5, linewidth=1.8, label=style.label,
-        )  # fmt: skip
+            where,
+            mean,
+            color=style.color,
+            linestyle=style.dashes,
+            marker=style.marker,
+            markersize=5,
+            linewidth=1.8,
+            label=style.label,
+        )

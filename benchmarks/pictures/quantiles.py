@@ -49,9 +49,12 @@ def draw_quantiles(rows: pd.DataFrame, probabilities: Sequence[float], path: Pat
             first.set_ylabel("observed p-value")
         drawn = legend_entries(panels)
         figure.legend(
-            drawn.values(), drawn.keys(), loc="outside lower center", ncols=min(len(drawn), 4),
+            drawn.values(),
+            drawn.keys(),
+            loc="outside lower center",
+            ncols=min(len(drawn), 4),
             handlelength=4,
-        )  # fmt: skip
+        )
 
 
 def _draw_panel(panel: Axes, rows: pd.DataFrame, expected: np.ndarray) -> None:
@@ -63,9 +66,15 @@ def _draw_panel(panel: Axes, rows: pd.DataFrame, expected: np.ndarray) -> None:
         low, high = np.percentile(observed, (10, 90), axis=0)
         panel.fill_between(expected, low, high, color=style.color, alpha=0.13, linewidth=0)
         panel.plot(
-            expected, np.median(observed, axis=0), color=style.color, linestyle=style.dashes,
-            marker=style.marker, markersize=3.5, linewidth=1.6, label=style.label,
-        )  # fmt: skip
+            expected,
+            np.median(observed, axis=0),
+            color=style.color,
+            linestyle=style.dashes,
+            marker=style.marker,
+            markersize=3.5,
+            linewidth=1.6,
+            label=style.label,
+        )
     panel.set_xscale("log")
     panel.set_yscale("log")
     panel.set_ylim(_FLOOR * 0.8, 1.15)

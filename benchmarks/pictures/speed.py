@@ -54,14 +54,24 @@ def _draw(panel: Axes, rows: pd.DataFrame, axis: str, column: str, title: str) -
         values = of_method[column].to_numpy(dtype=float).clip(min=_FOOT[column])
         where = of_method[axis].to_numpy(dtype=float)
         panel.plot(
-            where, values, color=style.color, linestyle=style.dashes, linewidth=1.8,
-            marker=style.marker, markersize=5, label=style.label,
-        )  # fmt: skip
+            where,
+            values,
+            color=style.color,
+            linestyle=style.dashes,
+            linewidth=1.8,
+            marker=style.marker,
+            markersize=5,
+            label=style.label,
+        )
         sampled = of_method["sampled"].notna().to_numpy()
         panel.plot(
-            where[sampled], values[sampled], style.marker, color=style.color, markersize=5,
+            where[sampled],
+            values[sampled],
+            style.marker,
+            color=style.color,
+            markersize=5,
             markerfacecolor="white",
-        )  # fmt: skip
+        )
     panel.set_xscale("log")
     panel.set_yscale("log")
     panel.set_title(title, loc="left")

@@ -51,6 +51,12 @@ def _draw(panel: Axes, rows: pd.DataFrame, columns: dict[str, str]) -> None:
         means = group.groupby("step")[list(columns)].mean()
         for (column, name), dashes in zip(columns.items(), _DASHES, strict=False):
             panel.plot(
-                means.index, means[column], color=color, linestyle=dashes, marker=marker,
-                markersize=4.5, linewidth=1.7, label=f"{label}, {name}",
-            )  # fmt: skip
+                means.index,
+                means[column],
+                color=color,
+                linestyle=dashes,
+                marker=marker,
+                markersize=4.5,
+                linewidth=1.7,
+                label=f"{label}, {name}",
+            )

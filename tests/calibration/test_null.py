@@ -137,9 +137,11 @@ def test_beyond_the_range_of_the_fit_the_nearest_null_is_used() -> None:
     nothing = dict.fromkeys(("explained_x", "explained_y", "nonlinear_x", "nonlinear_y"), 0 * one)
     far = Facts(n=1e6 * one, d_z=100 * one, pairs=one, **nothing)
     edge = Facts(
-        n=200 * np.exp(null.conditional.high[:1]), d_z=np.expm1(null.conditional.high[1:2]),
-        pairs=one, **nothing,
-    )  # fmt: skip
+        n=200 * np.exp(null.conditional.high[:1]),
+        d_z=np.expm1(null.conditional.high[1:2]),
+        pairs=one,
+        **nothing,
+    )
     np.testing.assert_allclose(
         null.fitted("conditional").logsf(one, far), null.fitted("conditional").logsf(one, edge)
     )

@@ -94,11 +94,15 @@ def test_summary_of_an_encoding_by_hand() -> None:
     norms[0, 0, 1, 0] = 16.0  # one row has it all
     norms[1] = 9 * norms[0]
     encoding = TargetEncoding(
-        features=torch.zeros(2, 1, 2, 3, 4), norms=norms, spread=torch.ones(2, 1, 2),
-        residuals=torch.zeros(2, 1, 0, 4), explained=torch.zeros(2, 1),
+        features=torch.zeros(2, 1, 2, 3, 4),
+        norms=norms,
+        spread=torch.ones(2, 1, 2),
+        residuals=torch.zeros(2, 1, 0, 4),
+        explained=torch.zeros(2, 1),
         nonlinear=torch.zeros(2, 1),
-        determined=torch.zeros(2, 1, dtype=torch.bool), d_z=0,
-    )  # fmt: skip
+        determined=torch.zeros(2, 1, dtype=torch.bool),
+        d_z=0,
+    )
     size, unevenness = np.split(np.exp(summarise(encoding)), 2, axis=1)
     np.testing.assert_allclose(size, [[4.0, 4.0], [36.0, 36.0]], rtol=1e-5)
     np.testing.assert_allclose(unevenness, [[1.0, 4.0], [1.0, 4.0]], rtol=1e-5)

@@ -320,11 +320,14 @@ def test_two_searches_at_once_share_a_cache(tmp_path: Path) -> None:
     environment = os.environ | {"PYTHONPATH": PATHS}
     one, two = (
         subprocess.Popen(
-            [*command, name], cwd=tmp_path, env=environment, stdin=subprocess.PIPE,
+            [*command, name],
+            cwd=tmp_path,
+            env=environment,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
         for name in ("one", "two")
-    )  # fmt: skip
+    )
     assert one.stdout is not None
     assert one.stdout.readline() == b"saved\n"
     one.kill()

@@ -68,8 +68,10 @@ def test_help_teaches(run_command: RunCommand) -> None:
 def test_the_module_runs_for_torchrun() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "acid_causal.cli", "models", "--help"],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert "acid-causal models" in done.stdout
 
 
@@ -213,12 +215,14 @@ def test_files_of_all_forms(
     named = frame.rename(columns={"a": "größe ", "c": "c "})
     options: dict[str, tuple[dict[str, Any], list[str]]] = {
         "german.csv": ({"sep": ";", "decimal": ",", "encoding": "cp1252"}, []),
-        "told.csv": ({"sep": ";", "decimal": ",", "encoding": "cp1252"},
-                     ["--separator", ";", "--decimal", ",", "--encoding", "cp1252"]),
+        "told.csv": (
+            {"sep": ";", "decimal": ",", "encoding": "cp1252"},
+            ["--separator", ";", "--decimal", ",", "--encoding", "cp1252"],
+        ),
         "packed.csv.gz": ({}, []),
         "blanks.txt": ({"sep": " "}, []),
         "bare.csv": ({"header": False}, ["--no-header"]),
-    }  # fmt: skip
+    }
     for name, (form, words) in options.items():
         named.to_csv(csv.parent / name, index=False, **form)
         x, y = ("X1", "X3") if "--no-header" in words else ("größe", "c ")
@@ -253,11 +257,14 @@ def test_calibrate(run_command: RunCommand, weights: Path, tmp_path: Path) -> No
 @pytest.mark.slow
 def test_calibrate_for_machines(run_command: RunCommand, weights: Path, tmp_path: Path) -> None:
     out = tmp_path / "again.safetensors"
-    done = run_command("calibrate", weights, out, "--questions", "1000", "--device", "cpu",
-                       "--json")  # fmt: skip
+    done = run_command(
+        "calibrate", weights, out, "--questions", "1000", "--device", "cpu", "--json"
+    )
     assert json.loads(done.out) == {
-        "name": "tiny", "path": str(out), "sha256": load_model(out).sha256,
-    }  # fmt: skip
+        "name": "tiny",
+        "path": str(out),
+        "sha256": load_model(out).sha256,
+    }
 
 
 def test_calibrate_refuses(run_command: RunCommand, weights: Path, tmp_path: Path) -> None:

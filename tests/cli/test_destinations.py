@@ -46,8 +46,11 @@ def test_files_of_others_stay_unless_told(run_command: RunCommand, weights: Path
     Path("mine/graph.png").write_text("mine")
     Path("mine/notes.txt").write_text("mine")
     code, err = discover(run_command, weights, "--out", "mine")
-    assert (code, err) == (2, "error: --out: 'mine' holds graph.png, which no earlier run has "
-                              "written; name another folder, or pass --overwrite\n")  # fmt: skip
+    assert (code, err) == (
+        2,
+        "error: --out: 'mine' holds graph.png, which no earlier run has "
+        "written; name another folder, or pass --overwrite\n",
+    )
     assert sorted(os.listdir("mine")) == ["graph.png", "notes.txt"]
     assert discover(run_command, weights, "--out", "mine", "--overwrite") == (0, "")
     assert sorted(os.listdir("mine")) == sorted([*FILES, "notes.txt"])

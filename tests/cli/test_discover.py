@@ -16,9 +16,15 @@ from acid_causal.discovery.discovery import discover
 from acid_causal.weights.checkpoint import TrainedModel
 
 FILES = {
-    "edges.csv", "graph.dot", "graph.graphml", "graph.json", "graph.png", "graph.svg",
-    "report.html", "sepsets.csv",
-}  # fmt: skip
+    "edges.csv",
+    "graph.dot",
+    "graph.graphml",
+    "graph.json",
+    "graph.png",
+    "graph.svg",
+    "report.html",
+    "sepsets.csv",
+}
 
 
 @pytest.fixture
@@ -58,8 +64,9 @@ def test_files_and_text(
     made = content["provenance"]
     assert made["command"] == f"acid-causal discover '{csv}' --model {weights} --alpha 0.2"
     assert made["file"] == {
-        "name": "my data.csv", "sha256": hashlib.sha256(csv.read_bytes()).hexdigest(),
-    }  # fmt: skip
+        "name": "my data.csv",
+        "sha256": hashlib.sha256(csv.read_bytes()).hexdigest(),
+    }
     assert made["command"].replace("'", "&#39;") in (folder / "report.html").read_text("utf-8")
 
 
@@ -68,11 +75,38 @@ def test_json_and_options(
 ) -> None:
     out = tmp_path / "deep" / "out"
     done = run_command(
-        "discover", csv, "--model", weights, "--out", out, "--json", "--columns", "a,b",
-        "--columns", "income, net,c", "--drop", "b", "--method", "fci", "--max-size", "1",
-        "--require", "a,income, net", "--forbid", "c,a", "--bootstrap", "3", "--seed", "5",
-        "--fraction", "0.6", "--null", "pooled", "--device", "cpu",
-    )  # fmt: skip
+        "discover",
+        csv,
+        "--model",
+        weights,
+        "--out",
+        out,
+        "--json",
+        "--columns",
+        "a,b",
+        "--columns",
+        "income, net,c",
+        "--drop",
+        "b",
+        "--method",
+        "fci",
+        "--max-size",
+        "1",
+        "--require",
+        "a,income, net",
+        "--forbid",
+        "c,a",
+        "--bootstrap",
+        "3",
+        "--seed",
+        "5",
+        "--fraction",
+        "0.6",
+        "--null",
+        "pooled",
+        "--device",
+        "cpu",
+    )
     assert done.code == 0
     content = json.loads(done.out)
     assert content["nodes"] == ["a", "income, net", "c"]
@@ -80,10 +114,19 @@ def test_json_and_options(
         key: value for edge in content["edges"] if edge["required"] for key, value in edge.items()
     }.items()
     made = content["provenance"]
-    assert made["knowledge"] == {"forbid": [["c", "a"]], "require": [["a", "income, net"]],
-                                 "tiers": []}  # fmt: skip
-    assert made["search"] == {"method": "fci", "alpha": 0.05, "max_size": 1, "null": "pooled",
-                              "permutations": None, "device": "cpu"}  # fmt: skip
+    assert made["knowledge"] == {
+        "forbid": [["c", "a"]],
+        "require": [["a", "income, net"]],
+        "tiers": [],
+    }
+    assert made["search"] == {
+        "method": "fci",
+        "alpha": 0.05,
+        "max_size": 1,
+        "null": "pooled",
+        "permutations": None,
+        "device": "cpu",
+    }
     assert made["bootstrap"] == {"samples": 3, "rows": "subsample", "fraction": 0.6, "seed": 5}
     assert {Path(file).name for file in content["files"]} == FILES
     assert all(Path(file).is_file() for file in content["files"])
@@ -98,8 +141,10 @@ def test_a_file_of_knowledge(
     command = ["discover", csv, "--model", weights, "--json", "--knowledge", known]
     done = run_command(*command, "--forbid", "e,a")
     assert json.loads(done.out)["provenance"]["knowledge"] == {
-        "forbid": [["e", "a"]], "require": [["a", "b"]], "tiers": [["a"], ["b"]],
-    }  # fmt: skip
+        "forbid": [["e", "a"]],
+        "require": [["a", "b"]],
+        "tiers": [["a"], ["b"]],
+    }
     assert run_command(*command, "--require", "b,a").code == 2
     known.write_text('forbids = [["a", "b"]]')
     done = run_command(*command)
@@ -221,8 +266,12 @@ def test_ctrl_c_leaves_no_traceback(csv: Path, tmp_path: Path) -> None:
         f"cli.main(['discover', {str(csv)!r}])\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path,
-        env={**os.environ, "OMP_NUM_THREADS": "1"}, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        check=False,
+    )
     assert done.returncode == 130
     assert "Traceback" not in done.stderr

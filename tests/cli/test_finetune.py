@@ -25,8 +25,18 @@ def csv(tmp_path: Path, table: np.ndarray, tiny_model: TrainedModel) -> Path:
 @pytest.fixture
 def command(csv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str | Path]:
     monkeypatch.chdir(tmp_path)
-    return ["finetune", csv, "--model", "tiny.safetensors", "--steps", "2", "--device", "cpu",
-            "--null-questions", "1000"]  # fmt: skip
+    return [
+        "finetune",
+        csv,
+        "--model",
+        "tiny.safetensors",
+        "--steps",
+        "2",
+        "--device",
+        "cpu",
+        "--null-questions",
+        "1000",
+    ]
 
 
 @pytest.mark.slow
@@ -36,11 +46,14 @@ def test_finetune(run_command: RunCommand, command: list[str | Path]) -> None:
     assert done.out == "wrote data-acid.safetensors; use it with --model data-acid.safetensors\n"
     model = load_model("data-acid.safetensors")
     assert model.history["finetuned"][0]["steps"] == 2
-    done = run_command(*command, "--drop", "kind", "--seed", "3", "--out", "b.safetensors",
-                       "--json")  # fmt: skip
+    done = run_command(
+        *command, "--drop", "kind", "--seed", "3", "--out", "b.safetensors", "--json"
+    )
     assert json.loads(done.out) == {
-        "name": model.name, "path": "b.safetensors", "sha256": model.sha256,
-    }  # fmt: skip
+        "name": model.name,
+        "path": "b.safetensors",
+        "sha256": model.sha256,
+    }
 
 
 @pytest.mark.parametrize(

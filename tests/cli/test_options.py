@@ -49,9 +49,13 @@ def test_mistakes_are_cheap(csv: Path, command: str, message: str) -> None:
         f"finally:\n    print(sorted(set({HEAVY}) & set(sys.modules)))\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, *command.split()], capture_output=True, text=True,
-        cwd=csv.parent, check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )  # fmt: skip
+        [sys.executable, "-c", code, *command.split()],
+        capture_output=True,
+        text=True,
+        cwd=csv.parent,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
     assert (done.returncode, done.stdout) == (2, "[]\n")
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -36,11 +36,17 @@ def test_unknown_names() -> None:
 
 @pytest.fixture
 def frame() -> pd.DataFrame:
-    return pd.DataFrame({
-        "n": [1, 2], "x": [0.5, None], "yes": [True, False], "kind": ["it's", "b"],
-        "day": pd.to_datetime(["2020-01-01", "2020-01-02"]), "z": [1 + 2j, 0],
-        "gap": pd.Series([None, None], dtype=object),
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "n": [1, 2],
+            "x": [0.5, None],
+            "yes": [True, False],
+            "kind": ["it's", "b"],
+            "day": pd.to_datetime(["2020-01-01", "2020-01-02"]),
+            "z": [1 + 2j, 0],
+            "gap": pd.Series([None, None], dtype=object),
+        }
+    )
 
 
 def test_choosing(frame: pd.DataFrame) -> None:
@@ -68,12 +74,15 @@ def test_columns_that_are_not_numbers(frame: pd.DataFrame) -> None:
     [
         (["1,905", "2,310"], "'a' holds '1,905', which may be 1905 or 1.905; say --decimal or"),
         (["1,905,000", "12,5"], "'a' mixes '1,905,000' and '12,5', which read as numbers in"),
-        (["1", "?", "2.5", "?"], r"'a' holds '\?' in row 2 and 1 more, and numbers "
-         r"elsewhere; if it stands for a missing value, pass --na '\?'"),
+        (
+            ["1", "?", "2.5", "?"],
+            r"'a' holds '\?' in row 2 and 1 more, and numbers "
+            r"elsewhere; if it stands for a missing value, pass --na '\?'",
+        ),
         (["1", "2", "Total"], "'a' holds 'Total' in the last row, and numbers elsewhere; mend or"),
         ([1, 2.5, "x", 3], "'a' holds 'x' in row 3, and numbers elsewhere; if it stands"),
     ],
-)  # fmt: skip
+)
 def test_the_culprit_is_shown(values: list[object], message: str) -> None:
     frame = pd.DataFrame({"a": pd.Series(values, dtype=object), "kind": "text"})
     with pytest.raises(InputTypeError, match=f"columns that cannot be read as numbers: {message}"):

@@ -52,8 +52,9 @@ def test_train(run_command: RunCommand, recipe: Path, tmp_path: Path) -> None:
     assert "go on with --resume" in again.err
     other = run_command(*train[:3], tmp_path / "other", *train[4:], "--json")
     assert json.loads(other.out) == {
-        "name": "tiny", "path": str(tmp_path / "other" / "tiny.safetensors"),
-    }  # fmt: skip
+        "name": "tiny",
+        "path": str(tmp_path / "other" / "tiny.safetensors"),
+    }
 
 
 @pytest.mark.usefixtures("rough_null")
@@ -95,12 +96,25 @@ def test_ctrl_c_says_how_to_go_on(
 def test_ctrl_c_in_a_terminal(recipe: Path, tmp_path: Path) -> None:
     recipe.write_text(RECIPE.format(steps=1_000_000))
     process = subprocess.Popen(
-        [sys.executable, "-m", "acid_causal", "train", recipe, "--out", tmp_path / "run",
-         "--device", "cpu", "--threads", "1"],
-        stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"},
+        [
+            sys.executable,
+            "-m",
+            "acid_causal",
+            "train",
+            recipe,
+            "--out",
+            tmp_path / "run",
+            "--device",
+            "cpu",
+            "--threads",
+            "1",
+        ],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
         # A shell that runs the tests in the background makes its children ignore Ctrl-C.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )  # fmt: skip
+    )
     try:
         state = tmp_path / "run" / "state.safetensors"
         deadline = time.monotonic() + 120
@@ -114,18 +128,33 @@ def test_ctrl_c_in_a_terminal(recipe: Path, tmp_path: Path) -> None:
     assert "Traceback" not in err
     assert "stopped; go on from the last checkpoint: acid-causal train" in err
     assert sorted(p.name for p in (tmp_path / "run").iterdir()) == [
-        "metrics.jsonl", "state.safetensors",
-    ]  # fmt: skip
+        "metrics.jsonl",
+        "state.safetensors",
+    ]
 
 
 def test_a_full_disk_is_one_line(recipe: Path, tmp_path: Path) -> None:
     """No file of the process may grow beyond 20 kB, which the log of few steps does not reach."""
     done = subprocess.run(
-        [sys.executable, "-m", "acid_causal", "train", recipe, "--out", tmp_path / "run",
-         "--device", "cpu", "--threads", "1"],
-        stderr=subprocess.PIPE, text=True, timeout=100, env={**os.environ, "OMP_NUM_THREADS": "1"},
+        [
+            sys.executable,
+            "-m",
+            "acid_causal",
+            "train",
+            recipe,
+            "--out",
+            tmp_path / "run",
+            "--device",
+            "cpu",
+            "--threads",
+            "1",
+        ],
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=100,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)),
-    )  # fmt: skip
+    )
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     last = done.stderr.splitlines()[-1]

@@ -27,8 +27,12 @@ def data(table: np.ndarray) -> Table:
 
 
 def test_frequencies() -> None:
-    graphs = [matrix(3, [(0, 1, "-->")]), matrix(3, [(0, 1, "<--")]), matrix(3, [(1, 2, "o->")]),
-              matrix(3, [(0, 1, "-->")])]  # fmt: skip
+    graphs = [
+        matrix(3, [(0, 1, "-->")]),
+        matrix(3, [(0, 1, "<--")]),
+        matrix(3, [(1, 2, "o->")]),
+        matrix(3, [(0, 1, "-->")]),
+    ]
     found = GraphFrequencies(tuple("abc"), np.stack(graphs), {})
     assert found.marks(0, 1) == {"-->": 0.5, "<--": 0.25, "": 0.25}
     assert found.marks(1, 0) == {"<--": 0.5, "-->": 0.25, "": 0.25}

@@ -195,9 +195,12 @@ def test_fci_does_not_depend_on_the_salt_of_hashes() -> None:
     # With names that are plain strings these two salts give two graphs.
     printed = {
         subprocess.run(
-            [sys.executable, "-c", SALTED], capture_output=True, text=True, check=True,
+            [sys.executable, "-c", SALTED],
+            capture_output=True,
+            text=True,
+            check=True,
             env={**os.environ, "PYTHONHASHSEED": salt},
         ).stdout
         for salt in ("0", "1")
-    }  # fmt: skip
+    }
     assert len(printed) == 1

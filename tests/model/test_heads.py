@@ -131,9 +131,11 @@ def test_attention_over_samples_and_to_itself() -> None:
         for column in range(3):
             rows = a[dataset, :, column].T.numpy()
             np.testing.assert_allclose(
-                over_samples[dataset, :, column].T, by_formula(block, rows, rows),
-                rtol=1e-4, atol=1e-5,
-            )  # fmt: skip
+                over_samples[dataset, :, column].T,
+                by_formula(block, rows, rows),
+                rtol=1e-4,
+                atol=1e-5,
+            )
             alone = np.concatenate([by_formula(block, row[None], row[None]) for row in rows])
             np.testing.assert_allclose(to_itself[dataset, :, column].T, alone, rtol=1e-4, atol=1e-5)
 

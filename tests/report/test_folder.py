@@ -43,9 +43,10 @@ def test_a_kill_leaves_one_run_and_the_next_cleans_up(tmp_path: Path) -> None:
     write_results(found, folder, title="old")
     for pause in (0.1, 0.3):
         with subprocess.Popen(
-            [sys.executable, "-c", SCRIPT, folder, "new"], stdout=subprocess.PIPE,
+            [sys.executable, "-c", SCRIPT, folder, "new"],
+            stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        ) as process:  # fmt: skip
+        ) as process:
             assert process.stdout is not None
             process.stdout.readline()
             time.sleep(pause)
@@ -53,7 +54,8 @@ def test_a_kill_leaves_one_run_and_the_next_cleans_up(tmp_path: Path) -> None:
         assert sorted(set(os.listdir(folder)) & set(FILES)) == sorted(FILES)
     subprocess.run(
         [sys.executable, "-c", SCRIPT.replace("while True:", "if True:"), folder, "last"],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        check=True,
         stdout=subprocess.DEVNULL,
-    )  # fmt: skip
+    )
     assert sorted(os.listdir(folder)) == sorted(FILES)

@@ -40,8 +40,9 @@ def test_json(found: Discovery) -> None:
     assert first["confidence"] == found.edges[0].confidence
     assert len(content["separations"]) == 55 - 5
     assert content["separations"][0]["sepsets"] == [
-        {"given": [HOSTILE[0]], "pvalue": 0.3}, {"given": [], "pvalue": 0.5},
-    ]  # fmt: skip
+        {"given": [HOSTILE[0]], "pvalue": 0.3},
+        {"given": [], "pvalue": 0.5},
+    ]
     assert content["provenance"]["model"]["name"] == "tiny"
 
 
@@ -71,10 +72,17 @@ def test_dot() -> None:
     (graph,) = graphs
     quoted = {'"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"' for name in names}
     assert {node.get_name() for node in graph.get_nodes()} - {"node"} == quoted
-    heads = [(e.get_attributes()["arrowtail"], e.get_attributes()["arrowhead"])
-             for e in graph.get_edges()]  # fmt: skip
-    assert heads == [("none", "normal"), ("odot", "normal"), ("normal", "normal"),
-                     ("odot", "odot"), ("none", "none")]  # fmt: skip
+    heads = [
+        (e.get_attributes()["arrowtail"], e.get_attributes()["arrowhead"])
+        for e in graph.get_edges()
+    ]
+    assert heads == [
+        ("none", "normal"),
+        ("odot", "normal"),
+        ("normal", "normal"),
+        ("odot", "odot"),
+        ("none", "none"),
+    ]
 
 
 def test_tables(found: Discovery) -> None:
@@ -90,8 +98,9 @@ def test_tables(found: Discovery) -> None:
     rows = list(csv.DictReader(io.StringIO(sepsets_table(found))))
     assert len(rows) == 2 * 50
     assert [(row["number"], row["sepset"], row["pvalue"]) for row in rows[:2]] == [
-        ("1", "", "0.5"), ("2", HOSTILE[0], "0.3"),
-    ]  # fmt: skip
+        ("1", "", "0.5"),
+        ("2", HOSTILE[0], "0.3"),
+    ]
 
 
 @pytest.mark.parametrize("start", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "=HYPERLINK()"])
@@ -107,7 +116,11 @@ def test_no_cell_is_a_formula(start: str) -> None:
 def test_files(found: Discovery, tmp_path: Path) -> None:
     files = write_graph_files(found, tmp_path / "out")
     assert sorted(file.name for file in files) == [
-        "edges.csv", "graph.dot", "graph.graphml", "graph.json", "sepsets.csv",
-    ]  # fmt: skip
+        "edges.csv",
+        "graph.dot",
+        "graph.graphml",
+        "graph.json",
+        "sepsets.csv",
+    ]
     assert sorted((tmp_path / "out").iterdir()) == sorted(files)
     assert json.loads((tmp_path / "out" / "graph.json").read_text("utf-8")) == to_dict(found)

@@ -78,9 +78,16 @@ def test_what_it_says(tmp_path: Path) -> None:
     text = " ".join(Page((tmp_path / "deep" / "report.html").read_text("utf-8")).text.split())
     for part in (
         "Causal graph by FCI with the test tiny: 6 variables, 1,234 rows, 5 edges (1 directed)",
-        "careful", "acid-causal discover 'my data.csv'", "sha256 " + "cd" * 32, "seed 0",
-        "samples of 70% of the rows", "A o→ B", "10 pairs", "no value missing", "required",
-    ):  # fmt: skip
+        "careful",
+        "acid-causal discover 'my data.csv'",
+        "sha256 " + "cd" * 32,
+        "seed 0",
+        "samples of 70% of the rows",
+        "A o→ B",
+        "10 pairs",
+        "no value missing",
+        "required",
+    ):
         assert part in text, part
 
 

@@ -14,9 +14,15 @@ def test_printable() -> None:
 
 @pytest.mark.parametrize(
     ("pvalue", "text"),
-    [(1.0, "1.000"), (0.05, "0.050"), (0.001, "0.001"), (4.2e-4, "4e-4"), (3e-12, "3e-12"),
-     (0.0, "< 1e-300")],
-)  # fmt: skip
+    [
+        (1.0, "1.000"),
+        (0.05, "0.050"),
+        (0.001, "0.001"),
+        (4.2e-4, "4e-4"),
+        (3e-12, "3e-12"),
+        (0.0, "< 1e-300"),
+    ],
+)
 def test_pvalues(pvalue: float, text: str) -> None:
     assert pvalue_text(pvalue) == text
 

@@ -68,8 +68,9 @@ def test_fisher_z_is_exact_where_links_are_linear_and_noise_is_gaussian() -> Non
     pvalues = np.empty(400)
     for k, (x, y, z) in enumerate(zip(data.x, data.y, data.z, strict=True)):
         design = np.hstack([np.ones((200, 1)), z.numpy()])
-        left = [v[:, 0].numpy() - design @ np.linalg.lstsq(design, v[:, 0].numpy())[0]
-                for v in (x, y)]  # fmt: skip
+        left = [
+            v[:, 0].numpy() - design @ np.linalg.lstsq(design, v[:, 0].numpy())[0] for v in (x, y)
+        ]
         fisher = np.arctanh(np.corrcoef(*left)[0, 1]) * np.sqrt(200 - 3 - 3)
         pvalues[k] = 2 * stats.norm.sf(abs(fisher))
     rejected = pvalues < 0.05

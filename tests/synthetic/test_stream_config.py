@@ -66,10 +66,19 @@ def test_unknown_noises() -> None:
 @pytest.mark.parametrize("six_models", [0.0, 1.0])
 def test_the_bounds_themselves_can_be_drawn(six_models: float) -> None:
     config = StreamConfig(
-        entries=1, n=(4, 4), d_z=(0, 0), targets=(2, 2), six_models=six_models, driven=0.0,
+        entries=1,
+        n=(4, 4),
+        d_z=(0, 0),
+        targets=(2, 2),
+        six_models=six_models,
+        driven=0.0,
         mechanisms="linear",
-        wide=0.0, noise_ratio=(0.5, 0.5), strength=(1.0, 1.0), heteroscedastic=0.0, max_batch=2,
-    )  # fmt: skip
+        wide=0.0,
+        noise_ratio=(0.5, 0.5),
+        strength=(1.0, 1.0),
+        heteroscedastic=0.0,
+        max_batch=2,
+    )
     batch = Stream(config, 0)[0]
     assert batch.x.shape == (2, 2, 4, 1)
     assert batch.z.shape == (2, 4, 0)

@@ -263,11 +263,20 @@ def test_what_numpy_cannot_read() -> None:
 @pytest.mark.parametrize(
     "z",
     [
-        None, [], (), np.zeros(0), np.zeros((120, 0)), [[]] * 120, np.empty((0, 0)),
-        np.ma.zeros((120, 0)), pd.DataFrame(), pd.DataFrame(index=range(120)),
-        pd.Series([], dtype=float), torch.zeros(120, 0),
+        None,
+        [],
+        (),
+        np.zeros(0),
+        np.zeros((120, 0)),
+        [[]] * 120,
+        np.empty((0, 0)),
+        np.ma.zeros((120, 0)),
+        pd.DataFrame(),
+        pd.DataFrame(index=range(120)),
+        pd.Series([], dtype=float),
+        torch.zeros(120, 0),
     ],
-)  # fmt: skip
+)
 def test_empty_conditioning_sets(table: np.ndarray, z: object) -> None:
     read, groups = join_tables(table[:, 0], table[:, [1, 2]], z, missing="raise")
     assert groups == ((0,), (1, 2), ())
@@ -315,10 +324,20 @@ def test_questions_that_are_none(i: int, j: int, cond: tuple[int, ...], message:
 @pytest.mark.parametrize(
     ("i", "cond"),
     [
-        (0.5, ()), ("a", ()), (True, ()), (0, "12"), (0, b"12"), (0, bytearray(b"12")), (0, 3),
-        (0, np.array(2)), (0, torch.tensor(2)), (0, np.array([[2, 3]])), (0, [2.0]), (0, [None]),
+        (0.5, ()),
+        ("a", ()),
+        (True, ()),
+        (0, "12"),
+        (0, b"12"),
+        (0, bytearray(b"12")),
+        (0, 3),
+        (0, np.array(2)),
+        (0, torch.tensor(2)),
+        (0, np.array([[2, 3]])),
+        (0, [2.0]),
+        (0, [None]),
     ],
-)  # fmt: skip
+)
 def test_indices_of_other_types(i: object, cond: object) -> None:
     with pytest.raises(InputTypeError, match=r"integer|sequence"):
         normalise_question(i, 1, cond, 6)

@@ -57,10 +57,13 @@ def test_two_readings_are_no_number(texts: list[str], trouble: str) -> None:
         (["1,2,3", "4"], NOTHING, ["1,2,3"]),
         (["1,905", "12,5"], Marks(thousands=","), ["12,5"]),
         (["0.5", "1,5"], Marks(decimal=","), ["0.5"]),
-        (["", ".", "-", "e5", "1 2", "٣", "12%", "0,123,456"], NOTHING,
-         ["", ".", "-", "e5", "1 2", "٣", "12%", "0,123,456"]),
+        (
+            ["", ".", "-", "e5", "1 2", "٣", "12%", "0,123,456"],
+            NOTHING,
+            ["", ".", "-", "e5", "1 2", "٣", "12%", "0,123,456"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_number(texts: list[str], marks: Marks, culprits: list[str]) -> None:
     assert read_numbers(texts, marks).culprits == tuple(culprits)
 

@@ -26,8 +26,12 @@ def zipped(**files: bytes) -> bytes:
 
 
 PACKERS: list[Callable[[bytes], bytes]] = [
-    bytes, gzip.compress, bz2.compress, lzma.compress, lambda content: zipped(a=content),
-]  # fmt: skip
+    bytes,
+    gzip.compress,
+    bz2.compress,
+    lzma.compress,
+    lambda content: zipped(a=content),
+]
 
 
 def source(folder: Path, content: bytes) -> Source:
@@ -89,11 +93,16 @@ def test_pipes_and_devices_never_hang(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("encoding", "guess"),
     [
-        ("utf-8", None), ("utf-8-sig", None), ("utf-16", None), ("utf-32", None),
-        ("utf-16-le", "utf-16-le"), ("utf-16-be", "utf-16-be"),
-        ("latin-1", "cp1252"), ("cp1252", "cp1252"),
+        ("utf-8", None),
+        ("utf-8-sig", None),
+        ("utf-16", None),
+        ("utf-32", None),
+        ("utf-16-le", "utf-16-le"),
+        ("utf-16-be", "utf-16-be"),
+        ("latin-1", "cp1252"),
+        ("cp1252", "cp1252"),
     ],
-)  # fmt: skip
+)
 def test_encodings(encoding: str, guess: str | None) -> None:
     text = "größe,año\n1,2\n"
     assert decode(Path("f"), text.encode(encoding), None) == (text, guess)

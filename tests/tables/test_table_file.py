@@ -208,8 +208,11 @@ def test_points_in_a_file_of_decimal_commas(tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
     text = "a;b;c;d\n0,5;1.905;1.5;1\n1,5;2.310;2.5;2\n"
     assert columns(path, text) == {
-        "a": [0.5, 1.5], "b": ["1.905", "2.310"], "c": [1.5, 2.5], "d": [1, 2],
-    }  # fmt: skip
+        "a": [0.5, 1.5],
+        "b": ["1.905", "2.310"],
+        "c": [1.5, 2.5],
+        "d": [1, 2],
+    }
     assert columns(path, text, Format(marks=Marks(decimal=",")))["b"] == [1905, 2310]
     assert columns(path, text, Format(marks=Marks(decimal=",")))["c"] == ["1.5", "2.5"]
 

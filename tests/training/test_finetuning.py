@@ -38,8 +38,11 @@ def old_null(parent: TrainedModel, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def tuned(data: object, parent: TrainedModel, **options: Any) -> TrainedModel:
     usual: dict[str, Any] = {
-        "steps": 4, "null_questions": 1000, "device": "cpu", "progress": False,
-    }  # fmt: skip
+        "steps": 4,
+        "null_questions": 1000,
+        "device": "cpu",
+        "progress": False,
+    }
     return finetune(data, model=parent, **(usual | options))
 
 

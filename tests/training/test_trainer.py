@@ -166,9 +166,12 @@ def test_starting_from_another_architecture(
     message = f"another architecture: {field} is .* there and {value!r} in the recipe"
     with pytest.raises(ModelError, match=message):
         train_model(
-            replace(RECIPE, model=model), tmp_path / "run", device="cpu",
-            start=tmp_path / "tiny.safetensors", progress=False,
-        )  # fmt: skip
+            replace(RECIPE, model=model),
+            tmp_path / "run",
+            device="cpu",
+            start=tmp_path / "tiny.safetensors",
+            progress=False,
+        )
     assert not (tmp_path / "run").exists()
 
 
@@ -283,11 +286,27 @@ def test_two_processes_train_together(tmp_path: Path) -> None:
         "[stream]\nentries = 1000\nn = [30, 40]\n[training]\nsteps = 4\n"
     )
     done = subprocess.run(
-        [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=2", "-m",
-         "acid_causal.cli", "train", str(recipe), "--out", str(tmp_path / "run"),
-         "--null-questions", "1000", "--threads", "1"],
-        check=True, timeout=300, capture_output=True, text=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "torch.distributed.run",
+            "--nproc_per_node=2",
+            "-m",
+            "acid_causal.cli",
+            "train",
+            str(recipe),
+            "--out",
+            str(tmp_path / "run"),
+            "--null-questions",
+            "1000",
+            "--threads",
+            "1",
+        ],
+        check=True,
+        timeout=300,
+        capture_output=True,
+        text=True,
+    )
     assert load_model(tmp_path / "run" / "tiny.safetensors").history["steps"] == 4
     assert "process group" not in done.stderr, done.stderr
     with pytest.raises(ModelError, match="made by 2 processes, and this run has 1"):

@@ -58,8 +58,9 @@ def _draw_bars(
         color = style_of(row["method"]).color
         panel.barh(place, row[metric], _BAR, color=color, alpha=_alpha(row["questions"], counts))
         if f"{metric}_low" in row:
-            ends = np.array([[row[metric] - row[f"{metric}_low"]],
-                             [row[f"{metric}_high"] - row[metric]]])  # fmt: skip
+            ends = np.array(
+                [[row[metric] - row[f"{metric}_low"]], [row[f"{metric}_high"] - row[metric]]]
+            )
             panel.errorbar(
                 row[metric], place, xerr=ends.clip(min=0), color="#333333", capsize=2.5, linewidth=1
             )

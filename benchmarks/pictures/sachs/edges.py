@@ -28,8 +28,9 @@ def draw_edges(shown: pd.DataFrame, alpha: float, path: Path) -> None:
     with picture(path, 10.5, 1.9 + 0.26 * len(pairs)) as figure:
         figure.suptitle(
             "Sachs, 853 cells: what each test sees of the 17 consensus edges",
-            fontsize=13, fontweight="bold",
-        )  # fmt: skip
+            fontsize=13,
+            fontweight="bold",
+        )
         panels = figure.subplots(1, 2, sharey=True)
         for panel, (column, title) in zip(panels, _COLUMNS.items(), strict=True):
             _draw_panel(panel, shown, column, pairs)
@@ -42,9 +43,14 @@ def draw_edges(shown: pd.DataFrame, alpha: float, path: Path) -> None:
         )
         panels[0].invert_yaxis()
         panels[0].annotate(
-            f"alpha = {alpha:g}", (alpha, -0.9), xytext=(-4, 0), textcoords="offset points",
-            ha="right", va="center", fontsize=8.5,
-        )  # fmt: skip
+            f"alpha = {alpha:g}",
+            (alpha, -0.9),
+            xytext=(-4, 0),
+            textcoords="offset points",
+            ha="right",
+            va="center",
+            fontsize=8.5,
+        )
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
 
@@ -63,9 +69,15 @@ def _draw_panel(
         apart = 0.16 * (number - (len(methods) - 1) / 2)
         places = [place[pair] + apart for pair in zip(rows["x"], rows["y"], strict=True)]
         panel.scatter(
-            np.maximum(rows[column], _SMALLEST), places, label=style.label, color=style.color,
-            marker=style.marker, s=26, zorder=3, linewidths=0,
-        )  # fmt: skip
+            np.maximum(rows[column], _SMALLEST),
+            places,
+            label=style.label,
+            color=style.color,
+            marker=style.marker,
+            s=26,
+            zorder=3,
+            linewidths=0,
+        )
     panel.set_xscale("log")
     panel.set_xlim(_SMALLEST / 3, 2)
     panel.set_ylim(-1.3, len(pairs) - 0.4)

@@ -36,8 +36,9 @@ def test_the_remedy_says_what_was_measured() -> None:
 def test_other_sizes_do_not_count() -> None:
     cells = rows(steps=0.2)
     assert trust._line(cells, Situation("few rows", ("steps",), n=(50, 100)))[1:] == (
-        USE, ".050, .050",
-    )  # fmt: skip
+        USE,
+        ".050, .050",
+    )
 
 
 def test_there_are_seven_situations_and_each_has_rows() -> None:

@@ -92,9 +92,12 @@ def test_methods_share_datasets_and_folds_do_not(generator: None) -> None:
 
 @pytest.mark.parametrize("name", ["sample-size", "dimensionality", "calibration"])
 def test_quick_run_makes_rows_table_and_picture(
-    name: str, generator: None, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    name: str,
+    generator: None,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setattr(folds, "QUICK_DATASETS", 10)
     monkeypatch.setattr(calibration, "QUICK_DATASETS", 6)
     assert run_experiment(name, "fisherz,rcit", quick=True, out=tmp_path) == 0

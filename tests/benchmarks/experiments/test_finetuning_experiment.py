@@ -15,9 +15,11 @@ from benchmarks.experiments import finetuning
 # Coarse columns are unlike what the tiny model knows, and the package says so.
 @pytest.mark.filterwarnings("ignore::acid_causal.errors.AcidWarning")
 def test_quick_run(
-    tiny_model: TrainedModel, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    tiny_model: TrainedModel,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     path = tmp_path / "tiny.safetensors"
     tiny_model.save(path)
     monkeypatch.setattr(

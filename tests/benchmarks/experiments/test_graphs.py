@@ -43,23 +43,35 @@ def test_a_true_cpdag_is_at_distance_nought(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(search, "search", lambda *args, **kwargs: found)
     results = graphs.run(job)
     assert results == {
-        "edges": 20, "f1": 1.0, "precision": 1.0, "recall": 1.0, "cpdag_shd": 0,
-        "tests_asked": 7, "tests_computed": 5, "search_seconds": 0.1,
-    }  # fmt: skip
+        "edges": 20,
+        "f1": 1.0,
+        "precision": 1.0,
+        "recall": 1.0,
+        "cpdag_shd": 0,
+        "tests_asked": 7,
+        "tests_computed": 5,
+        "search_seconds": 0.1,
+    }
 
 
 def rows_of(cells: list[tuple[str, int, int, str]], count: int) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
-                "mechanism": mechanism, "d": d, "n": n, "method": method, "seed": seed,
-                "f1": 0.5 + 0.1 * seed, "cpdag_shd": 10 + seed, "tests_computed": 40,
+                "mechanism": mechanism,
+                "d": d,
+                "n": n,
+                "method": method,
+                "seed": seed,
+                "f1": 0.5 + 0.1 * seed,
+                "cpdag_shd": 10 + seed,
+                "tests_computed": 40,
                 "search_seconds": 1.0,
             }
             for mechanism, d, n, method in cells
             for seed in range(count)
         ]
-    )  # fmt: skip
+    )
 
 
 def test_means_by_hand_and_failed_graphs() -> None:

@@ -38,9 +38,11 @@ def test_datasets_differ_between_mechanisms_and_not_between_methods() -> None:
 
 
 def test_quick_run_of_two_models(
-    tiny_model: TrainedModel, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    tiny_model: TrainedModel,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setattr(folds, "QUICK_DATASETS", 4)
     monkeypatch.setattr(nonlinearity, "MAIN_DIMENSION", 3)  # within the range of the tiny model
     monkeypatch.setattr(nonlinearity, "MECHANISMS", ("mlp08", "mlp64"))

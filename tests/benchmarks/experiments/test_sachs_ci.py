@@ -138,8 +138,14 @@ def test_jobs() -> None:
     assert ("acid", 4620) in asked
     assert {method for method, count in asked if count == 400} == set(sachs_ci.METHODS)
     assert {m for m, count in asked if count == 4620} == {
-        "acid", "acid-adapted", "acid-labelled", "rcit", "fisherz", "scit", "scit-two-sided",
-    }  # fmt: skip
+        "acid",
+        "acid-adapted",
+        "acid-labelled",
+        "rcit",
+        "fisherz",
+        "scit",
+        "scit-two-sided",
+    }
 
 
 def test_rows_and_report(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

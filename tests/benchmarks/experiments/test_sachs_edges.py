@@ -22,7 +22,9 @@ def rows_of(
 ) -> list[dict[str, object]]:
     return [
         {
-            **dict(job.setting), "method": method, "given": "Akt",
+            **dict(job.setting),
+            "method": method,
+            "given": "Akt",
             **dict(
                 zip(
                     ("p_marginal", "p_given_one"),
@@ -32,7 +34,7 @@ def rows_of(
             ),
         }
         for job in sachs_edges.make_jobs([method], quick=False)
-    ]  # fmt: skip
+    ]
 
 
 def test_each_pair_is_asked_once() -> None:

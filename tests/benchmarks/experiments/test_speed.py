@@ -50,8 +50,19 @@ def jobs_of(method: str, *, device: str = "cpu") -> list[Job]:
 def test_settings_are_those_of_the_evaluation_plan() -> None:
     tests = [job for job in jobs_of("acid") if job["task"] == "test"]
     assert {job["n"] for job in tests if job["size"] == 5} == {
-        100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000, 1_000_000,
-    }  # fmt: skip
+        100,
+        200,
+        500,
+        1000,
+        2000,
+        5000,
+        10_000,
+        20_000,
+        50_000,
+        100_000,
+        200_000,
+        1_000_000,
+    }
     runs = [job for job in jobs_of("acid") if job["task"] == "pc"]
     assert {job["size"] for job in runs if job["n"] == 1000} == {10, 20, 30}
     assert {job["mode"] for job in runs} == {"default", NO_PREFETCH, WARM_CACHE, ALL_THREADS}
@@ -61,8 +72,12 @@ def test_settings_are_those_of_the_evaluation_plan() -> None:
 def test_others_are_measured_where_they_can_be() -> None:
     largest = {name: max(job.number("n") for job in jobs_of(name)) for name in speed.METHODS}
     assert largest == {
-        "acid": 1_000_000, "kcit": 2000, "fastkci": 2000, "rcit": 200_000, "fisherz": 200_000,
-    }  # fmt: skip
+        "acid": 1_000_000,
+        "kcit": 2000,
+        "fastkci": 2000,
+        "rcit": 200_000,
+        "fisherz": 200_000,
+    }
     for name in ("kcit", "fastkci", "rcit", "fisherz"):
         assert not jobs_of(name, device="cuda")
         assert {job["mode"] for job in jobs_of(name)} == {"default", ALL_THREADS}
@@ -141,12 +156,19 @@ def made_up(method: str, task: str, n: int, size: int, mode: str, device: str) -
     seconds = 1e-6 * n**1.5
     whole = task == "pc"
     return {
-        "method": method, "task": task, "n": n, "size": size, "mode": mode, "device": device,
-        "seconds_per_test": seconds, "search_seconds": 100 * seconds if whole else None,
+        "method": method,
+        "task": task,
+        "n": n,
+        "size": size,
+        "mode": mode,
+        "device": device,
+        "seconds_per_test": seconds,
+        "search_seconds": 100 * seconds if whole else None,
         "tests_computed": 100 if whole else None,
         "sampled": 12 if whole and method == "kcit" else None,
-        "peak_mib": None if whole else n / 100, "machine": "made up",
-    }  # fmt: skip
+        "peak_mib": None if whole else n / 100,
+        "machine": "made up",
+    }
 
 
 @pytest.mark.parametrize("gpu", [False, True])
