@@ -199,10 +199,10 @@ def fit_smoothers(z: Float[Tensor, "batch n d_z"], rank: int) -> tuple[Smoother,
     # in the batch.
     dtype, z = z.dtype, z.double()
     linear = _in_eigenbasis(z / math.sqrt(d_z), dtype)
-    of_each = _in_eigenbasis(_pivoted_cholesky(z, additive, rank), dtype)
+    of_each = _in_eigenbasis(_pivoted_cholesky(z, additive, rank)[0], dtype)
     if d_z == 1:  # the two kernels are one
         return linear, of_each, of_each
-    return linear, of_each, _in_eigenbasis(_pivoted_cholesky(z, joint, rank), dtype)
+    return linear, of_each, _in_eigenbasis(_pivoted_cholesky(z, joint, rank)[0], dtype)
 
 
 # Hundreds of small steps: a compiler would unroll them all.
@@ -221,24 +221,53 @@ def fit_fine_smoothers(
         rank: most basis functions of a kernel smoother at `_ROWS_OF_RANK` rows and below.
     """
     n, d_z = z.shape[1:]
-    rank = round(rank * min(max(1.0, (n / _ROWS_OF_RANK) ** 0.35), _MOST_FINER))
+    rank = round(rank * min(max(1.0, (n / _ROWS_OF_RANK) ** 0.25), _MOST_FINER))
 
     def additive(squares: Tensor) -> Tensor:
-        wide, narrow = squares.div(_WIDE**2).add(1), squares.div(_NARROW**2).add(1)
-        return 0.5 * (wide.reciprocal() + narrow.reciprocal()).mean(1)
+        return _two_scales(squares).mean(1)
 
     def joint(squares: Tensor) -> Tensor:
         distance = squares.mean(1) * (2 * d_z / (d_z + 1))
         smooth = torch.exp(-0.5 * distance)
-        rough = distance.div(_ROUGH**2).add(1).reciprocal()
-        return 0.25 * additive(squares) + 0.5 * smooth + 0.25 * rough
+        rough = distance.div(_ROUGH**2).add_(1).reciprocal_()
+        return additive(squares).add_(rough).mul_(0.25).add_(smooth, alpha=0.5)
 
     dtype, both = ranks.dtype, torch.cat([z, ranks], dim=2).double()
     linear = _in_eigenbasis(both / math.sqrt(2 * d_z), dtype)
-    of_all = _in_eigenbasis(_pivoted_cholesky(both, joint, rank), dtype)
-    if d_z == 1:  # the joint kernel holds the additive one
+    if d_z == 1:  # pivots at quantiles; the joint kernel holds the additive one
+        places = torch.linspace(0, n - 1, min(rank, n), device=z.device).round().long()
+        knots = ranks[..., 0].argsort(dim=1)[:, places]
+        of_all = _in_eigenbasis(_nystroem(both, knots, joint), dtype)
         return linear, of_all, of_all
-    return linear, _in_eigenbasis(_pivoted_cholesky(both, additive, rank), dtype), of_all
+    basis, pivots = _pivoted_cholesky(both, joint, rank)
+    of_all = _in_eigenbasis(basis, dtype)
+    return linear, _in_eigenbasis(_nystroem(both, pivots, additive), dtype), of_all
+
+
+def _two_scales(squares: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    wide = squares.div(_WIDE**2).add_(1).reciprocal_()
+    narrow = squares.div(_NARROW**2).add_(1).reciprocal_()
+    return wide.add_(narrow).mul_(0.5)
+
+
+def _nystroem(
+    z: Float[Tensor, "batch n d"], pivots: Int[Tensor, "batch m"], kernel: Kernel
+) -> Float[Tensor, "batch n m"]:
+    """Approximates a kernel by `B B^T` on pivots that are known, all at once."""
+    at = z.gather(1, pivots[..., None].expand(-1, -1, z.shape[2]))
+    s, vectors = eigh(_kernel_matrix(at, at, kernel))
+    kept = s > _NEGLIGIBLE * s[:, -1:]
+    root = torch.where(kept, s.clamp(min=1e-12).rsqrt(), 0.0)
+    whitened = vectors * root[:, None, :]
+    blocks = [_kernel_matrix(z[:, rows], at, kernel) @ whitened for rows in row_blocks(z.shape[1])]
+    return torch.cat(blocks, dim=1)
+
+
+def _kernel_matrix(
+    z: Float[Tensor, "batch n d"], at: Float[Tensor, "batch m d"], kernel: Kernel
+) -> Float[Tensor, "batch n m"]:
+    squares = (z.mT[:, :, :, None] - at.mT[:, :, None]).square()  # (batch, d, n, m)
+    return kernel(squares.flatten(2)).unflatten(1, (z.shape[1], at.shape[1]))
 
 
 def follows_smoothly(
@@ -308,8 +337,12 @@ def follows_one(
 
 def _pivoted_cholesky(
     z: Float[Tensor, "batch n d_z"], kernel: Kernel, rank: int
-) -> Float[Tensor, "batch n m"]:
-    """Approximates a kernel with unit diagonal by `B B^T`, greedily (Harbrecht et al. 2012)."""
+) -> tuple[Float[Tensor, "batch n m"], Int[Tensor, "batch m"]]:
+    """Approximates a kernel with unit diagonal by `B B^T`, greedily (Harbrecht et al. 2012).
+
+    Returns:
+        B, and the rows that were its pivots.
+    """
     batch, n, d_z = z.shape
     rank = min(rank, n)
     # Rows last: sums over variables and over basis functions then run along memory.
@@ -319,6 +352,7 @@ def _pivoted_cholesky(
     # All diagonals are equal at first: start from the centre.
     pivot = (preference / (1 + z.square().sum(-1))).argmax(dim=1)
     residual = torch.ones_like(z[..., 0])
+    pivots: list[Tensor] = []
     for k in range(rank):
         row = pivot[:, None, None]
         point = variables.gather(2, row.expand(-1, d_z, 1))
@@ -332,12 +366,13 @@ def _pivoted_cholesky(
         variance = residual.gather(1, pivot[:, None])
         keep = variance > _NEGLIGIBLE
         if not keep.any():  # nor will anything be: a line needs few pivots
-            return basis[:, :k].mT
+            return basis[:, :k].mT, torch.stack(pivots, dim=1)[:, :, 0]
+        pivots.append(pivot[:, None])
         column = torch.where(keep, column / variance.clamp(min=_NEGLIGIBLE).sqrt(), 0.0)
         basis[:, k] = column
         residual = (residual - column.square()).clamp(min=0)
         pivot = (residual * preference).argmax(dim=1)
-    return basis.mT
+    return basis.mT, torch.stack(pivots, dim=1)[:, :, 0]
 
 
 def _preference(z: Float[Tensor, "batch n d_z"]) -> Float[Tensor, "batch n"]:
