@@ -26,7 +26,9 @@ LARGE = 10_000
 QUICK_SAMPLE_SIZES, QUICK_DIMENSIONS, QUICK_DATASETS = (200, 1000), (1,), 20
 FIRST_SEED = 10_000_000
 
-METHODS = ("acid", "kcit", "rcit", "fisherz")
+# The model that keeps values, beside the default one.
+PREVIEW = "acid:acid-values"
+METHODS = ("acid", PREVIEW, "kcit", "rcit", "fisherz")
 QUICK_METHODS = ("acid", "fisherz")
 LARGEST_N = {"kcit": 400, "rcit": 4000}
 LEVEL = 0.05

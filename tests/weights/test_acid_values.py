@@ -1,0 +1,151 @@
+"""What `acid-values` was made for: more rows, more truth, in plain relations."""
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from acid_causal import Tester, ci_test
+from acid_causal.errors import AcidWarning
+
+Array = NDArray[np.float64]
+# From a generator, n and the correlation of the noises to a table: X, Y, then Z.
+Draw = Callable[[Generator, int, float], Array]
+
+
+def log10_p(table: Array) -> float:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AcidWarning)
+        tester = Tester(table, model="acid-values")
+        found = tester.test(0, 1, tuple(range(2, table.shape[1])))
+    return found.log_pvalue / np.log(10)
+
+
+def noises(rng: Generator, n: int, rho: float) -> tuple[Array, Array]:
+    first, other = rng.normal(size=(2, n))
+    return first, rho * first + np.sqrt(1 - rho**2) * other
+
+
+def sensors(noise: float, d_z: int = 1) -> Draw:
+    def draw(rng: Generator, n: int, rho: float) -> Array:
+        z = rng.normal(size=(n, d_z))
+        thing = z.sum(axis=1) / np.sqrt(d_z)
+        e = noises(rng, n, rho)
+        return np.column_stack([thing + noise * e[0], thing + noise * e[1], z])
+
+    return draw
+
+
+def clusters(rng: Generator, n: int, rho: float) -> Array:
+    z = rng.choice([-2.2, 2.2], n) + 0.3 * rng.normal(size=n)
+    e = noises(rng, n, rho)
+    return np.column_stack([z + e[0], z + e[1], z])
+
+
+def volatility(depth: float) -> Draw:
+    def draw(rng: Generator, n: int, rho: float) -> Array:
+        z = rng.normal(size=n)
+        return np.column_stack([*(np.exp(depth * z) * e for e in noises(rng, n, rho)), z])
+
+    return draw
+
+
+def zero_inflated(rng: Generator, n: int, rho: float) -> Array:
+    z = rng.normal(size=n)
+    counts = rng.poisson(np.exp(0.6 * z + 0.7), (2, n)) * (rng.random((2, n)) > 0.3)
+    return np.column_stack([*counts, z]).astype(float)
+
+
+@pytest.mark.parametrize("n", [200, 1000])
+@pytest.mark.parametrize(
+    "draw",
+    [sensors(0.1), clusters, volatility(0.5), volatility(1.0), zero_inflated],
+    ids=["sensors", "clusters", "volatility", "strong-volatility", "zero-inflated"],
+)
+def test_independent(draw: Draw, n: int) -> None:
+    """At a level of .05 more than 7 of 40 come once in two thousand times."""
+    rejected = [log10_p(draw(np.random.default_rng(k), n, 0.0)) < np.log10(0.05) for k in range(40)]
+    assert sum(rejected) <= 7
+
+
+@pytest.mark.parametrize(
+    ("draw", "rho"),
+    [(sensors(0.15), 0.9), (sensors(0.2, d_z=3), 0.8)],
+    ids=["one-cause", "three-causes"],
+)
+def test_shared_noise_of_good_sensors_is_seen_the_better_the_more_rows(
+    draw: Draw, rho: float
+) -> None:
+    p = [
+        np.median([log10_p(draw(np.random.default_rng(k), n, rho)) for k in range(3)])
+        for n in (200, 1000, 4000)
+    ]
+    assert p[0] < -4
+    assert p[1] < -10
+    assert p[2] < p[1] < p[0]
+
+
+def test_a_driver_in_an_autoregression() -> None:
+    def draw(n: int, seed: int) -> Array:
+        rng = np.random.default_rng(seed)
+        e = rng.normal(size=(2, n + 1))
+        x, y = np.zeros(n + 1), np.zeros(n + 1)
+        for t in range(1, n + 1):
+            x[t] = 0.95 * x[t - 1] + e[0, t]
+            y[t] = 0.95 * y[t - 1] + 0.5 * x[t - 1] + e[1, t]
+        return np.column_stack([x[1:-1], y[2:], y[1:-1], x[:-2]])
+
+    p = [np.median([log10_p(draw(n, k)) for k in range(3)]) for n in (250, 1000)]
+    assert p[0] < -3
+    assert p[1] < min(p[0], -10)
+
+
+def test_an_edge_of_which_little_is_left() -> None:
+    """T and X given Z and Y: 1.7 % of X is left, all of it linear."""
+    rng = np.random.default_rng(0)
+    z, t = rng.normal(size=(2, 1000))
+    x = 2 * z + 8 * t + rng.normal(size=1000)
+    y = 5 * z + 7 * x + rng.normal(size=1000)
+    assert log10_p(np.column_stack([t, x, z, y])) < -2
+
+
+def test_whole_numbers_with_a_little_noise() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 25, 5000)
+    columns = [x, x + rng.integers(-2, 3, 5000), rng.integers(0, 3, 5000)]
+    assert log10_p(np.column_stack(columns).astype(float)) < -30
+
+
+def test_strength_and_rows_lower_the_median_p_value() -> None:
+    def median(rho: float, n: int) -> float:
+        draw = sensors(1.0)
+        return float(np.median([log10_p(draw(np.random.default_rng(k), n, rho)) for k in range(5)]))
+
+    by_strength = [median(rho, 500) for rho in (0.1, 0.3, 0.6, 0.9, 0.97, 0.99)]
+    assert (np.diff(by_strength) < 0).all()
+    by_rows = [median(0.9, n) for n in (100, 200, 500, 1000, 5000)]
+    assert (np.diff(by_rows) < 0).all()
+    assert by_rows[-1] < -100
+
+
+@pytest.mark.parametrize("components", [3, 10])
+def test_components_keep_the_level(components: int) -> None:
+    rejected = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        x, y = rng.normal(size=(2, 100, components))
+        rejected += ci_test(x, y, rng.normal(size=100), model="acid-values").pvalue < 0.05
+    assert rejected <= 7
+
+
+def test_signs_shifts_and_scales_change_nothing() -> None:
+    rng = np.random.default_rng(1)
+    table = sensors(0.5, d_z=2)(rng, 300, 0.3)
+    expected = log10_p(table)
+    for factor in (-1.0, 1e6, -3e-7):
+        assert log10_p(factor * table + 5.0 * abs(factor)) == pytest.approx(expected, rel=1e-3)
+    shuffled = table[rng.permutation(300)]
+    assert log10_p(shuffled) == pytest.approx(expected, rel=1e-3)
