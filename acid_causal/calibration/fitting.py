@@ -19,6 +19,7 @@ from acid_causal.calibration.null import NullDistribution
 from acid_causal.calibration.reference import Reference, summarise
 from acid_causal.calibration.scoring import transform_batch
 from acid_causal.model import ACIDModel
+from acid_causal.progress import progress_bar
 from acid_causal.settings import training_settings
 from acid_causal.synthetic import Batch, Stream, StreamConfig
 from acid_causal.synthetic.draws import rand, seeded
@@ -75,7 +76,7 @@ def fit_null(
     whole = sum(share for _, share in mixture)
     with (
         training_settings(network.device),
-        tqdm(total=questions, disable=not progress, unit="question", desc="null") as bar,
+        progress_bar(total=questions, label="null", unit="question", show=progress) as bar,
     ):
         collected = [
             _collect(

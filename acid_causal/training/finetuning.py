@@ -6,6 +6,7 @@ Then its null distribution is fitted anew, to H0 questions of both kinds.
 """
 
 import copy
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,13 +14,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from tqdm import tqdm
 
 from acid_causal import defaults
 from acid_causal.calibration.fitting import fit_null
 from acid_causal.device import resolve_device
 from acid_causal.errors import InputError, require, warn
 from acid_causal.model import ACIDModel
+from acid_causal.progress import progress_bar, say_how_long
 from acid_causal.settings import training_settings
 from acid_causal.synthetic import Batch, Stream
 from acid_causal.synthetic.draws import seeded
@@ -34,6 +35,8 @@ Draw = Callable[[int, torch.Generator], Batch]
 
 # So many rows, drawn at random, say all that is to be learned of a table's kind of data.
 _MOST_ROWS = 20_000
+# So many steps tell how long all will take.
+_TIMED_STEPS = 5
 # Of H0 questions, the table's: as many as all others together.
 _SHARE_OF_NULL = 1.0
 
@@ -144,8 +147,13 @@ def train_on(
 
     with training_settings(device):
         steps = descend(network, make_optimiser(network, config), drawn, config, seed=seed)
-        for _ in tqdm(steps, "fine-tuning", config.steps, disable=not progress, unit="step"):
-            pass
+        label = "steps of fine-tuning"
+        bar = progress_bar(steps, total=config.steps, label=label, unit="step", show=progress)
+        began = time.monotonic()
+        for done, _ in enumerate(bar, 1):
+            if progress and done == _TIMED_STEPS:
+                seconds = (time.monotonic() - began) * config.steps / done
+                say_how_long(label, config.steps, seconds)
     network.eval()
 
 
