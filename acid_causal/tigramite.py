@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tigramite.independence_tests.independence_tests_base import CondIndTest
 
 from acid_causal import defaults
-from acid_causal.errors import InputError, Notices, require
+from acid_causal.errors import InputError, Notices, OptionError, require
 from acid_causal.inference.tester import Tester
 from acid_causal.tables.inputs import read_table
 from acid_causal.weights.checkpoint import TrainedModel
@@ -89,6 +89,17 @@ class ACID(CondIndTest):  # type: ignore[misc]
         result = tester.test_sets(x, y, z)
         self._answer = (result.statistic, result.pvalue)
         return result.statistic
+
+    def get_model_selection_criterion(self, *_: Any, **__: Any) -> float:
+        """Refuses to choose tigramite's `pc_alpha`, which takes a likelihood.
+
+        Raises:
+            OptionError: always; tigramite asks where `pc_alpha` is None or a list.
+        """
+        raise OptionError(
+            "ACID cannot choose between values of pc_alpha, as linear tests do: give one number, "
+            "as in run_pcmci(pc_alpha=0.05)"
+        )
 
     def _get_dependence_measure_recycle(self, X: Any, Y: Any, Z: Any, *args: Any, **kw: Any) -> Any:
         """Learns which variables and lags are asked about, for warnings that name them."""

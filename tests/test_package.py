@@ -82,10 +82,9 @@ def test_nothing_under_the_gpl_is_needed() -> None:
         ("utils.cit.register_ci_test", "name test_class"),
         ("search.ConstraintBased.FCI.fci", "dataset independence_test_method alpha depth"),
         ("search.ConstraintBased.PC.mvpc_alg", "data indep_test correction_name"),
-        (
-            "utils.PCUtils.SkeletonDiscovery.skeleton_discovery",
-            "data alpha indep_test stable background_knowledge verbose show_progress node_names",
-        ),
+        ("graph.GraphClass.CausalGraph", "no_of_var node_names"),
+        ("graph.Edge.Edge", "node1 node2 end1 end2"),
+        ("graph.GraphNode.GraphNode", "name"),
         ("utils.PCUtils.UCSepset.uc_sepset", "cg priority background_knowledge"),
         ("utils.PCUtils.Meek.meek", "cg background_knowledge"),
         (

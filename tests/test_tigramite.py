@@ -72,3 +72,29 @@ def test_variables_of_several_components(tiny_model: TrainedModel) -> None:
     got = test.run_test([(0, 0)], [(1, 0)], [(2, 0)])
     expected = ci_test(x[:, :2], x[:, 2], x[:, 3], model=tiny_model)
     assert got == pytest.approx(tuple(expected))
+
+
+def test_tigramite_cannot_choose_its_alpha(tiny_model: TrainedModel) -> None:
+    from tigramite.data_processing import DataFrame
+    from tigramite.pcmci import PCMCI
+
+    from acid_causal.tigramite import ACID
+
+    series = np.random.default_rng(0).normal(size=(60, 2))
+    with pytest.raises(OptionError, match=r"give one number, as in run_pcmci\(pc_alpha=0.05\)"):
+        PCMCI(DataFrame(series), ACID(model=tiny_model)).run_pcmci(tau_max=1, pc_alpha=None)
+
+
+def test_tigramite_with_constant_and_periodic_series(tiny_model: TrainedModel) -> None:
+    """A clock, a reset line and a constant have p-values, too, all of them numbers."""
+    from tigramite.data_processing import DataFrame
+    from tigramite.pcmci import PCMCI
+
+    from acid_causal.tigramite import ACID
+
+    step = np.arange(80)
+    series = np.stack([np.ones(80), step % 2, step > 40, step % 7], axis=1).astype(float)
+    with pytest.warns(AcidWarning):
+        found = PCMCI(DataFrame(series), ACID(model=tiny_model)).run_pcmciplus(tau_max=1)
+    assert ((found["p_matrix"] >= 0) & (found["p_matrix"] <= 1)).all()
+    assert (found["p_matrix"][0, 1:] == 1).all()
