@@ -146,13 +146,13 @@ def test_many_names_take_no_time(tmp_path: Path) -> None:
     names = [f"x{k}" for k in range(10_000)]
     arrows = [[a, b] for a, b in pairwise(names)]
     (tmp_path / "k.json").write_text(json.dumps({"require": arrows, "tiers": [[n] for n in names]}))
-    start = time.perf_counter()
+    start = time.process_time()
     known = Knowledge.read(tmp_path / "k.json")
     with pytest.raises(OptionError, match="unknown column in the knowledge: 'x0'"):
         known.check(["a", "b"])
     assert known.requires("x1", "x2")
     assert known.forbids("x2", "x0")
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 def test_a_file_of_tetrad(tmp_path: Path) -> None:
