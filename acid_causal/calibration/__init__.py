@@ -1,1 +1,1 @@
-"""The null distributions: their shape, their fit, and what training looks like beside them."""
+"""Null distributions and their fit, and the reference that tells whether data resemble training."""

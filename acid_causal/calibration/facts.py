@@ -1,4 +1,4 @@
-"""What the null distribution is told of a question before the statistic is seen."""
+"""Covariates of the null distribution: what is known of a question before its statistic."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -11,17 +11,17 @@ from acid_causal.model import TargetEncoding
 
 Array = NDArray[np.float64]
 
-# Explained variances are read as information, -log(1 - r^2) / 2, up to this: r^2 of .9975.
+# Explained variance r^2 enters as information, -log(1 - r^2) / 2, capped here (r^2 = .9975).
 _MAX_INFORMATION = 3.0
 
 
 @dataclass(frozen=True)
 class TargetFacts:
-    """What is known of m targets: of each the component of which Z tells most.
+    """Facts of m targets; of a target's components the one that Z explains best.
 
     Attributes:
         explained: share of the variance that Z explains.
-        nonlinear: share of what least squares leave that other regressions explain.
+        nonlinear: share of the least-squares residual that nonlinear regressions explain.
     """
 
     explained: Float[Array, " m"]
@@ -29,7 +29,7 @@ class TargetFacts:
 
     @classmethod
     def of(cls, targets: TargetEncoding) -> "TargetFacts":
-        """Reads them off encodings, once."""
+        """Takes the facts from the encodings."""
         return cls(
             targets.explained.amax(dim=1).double().cpu().numpy(),
             targets.nonlinear.amax(dim=1).double().cpu().numpy(),
@@ -38,16 +38,16 @@ class TargetFacts:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of m questions before their statistics are seen.
+    """Facts of m questions: the covariates on which the null distribution may depend.
 
     Attributes:
         n: number of samples.
         d_z: size of the conditioning set.
         explained_x: share of X's variance that Z explains, in [0, 1).
-        explained_y: the same of Y.
+        explained_y: the same for Y.
         pairs: d_x * d_y.
-        nonlinear_x: share of what least squares leave of X that other regressions explain.
-        nonlinear_y: the same of Y.
+        nonlinear_x: share of X's least-squares residual that nonlinear regressions explain.
+        nonlinear_y: the same for Y.
     """
 
     n: Float[Array, " m"]
@@ -67,7 +67,7 @@ class Facts:
         y: "TargetFacts",
         pairs: int | Float[Array, " m"],
     ) -> "Facts":
-        """Gathers the facts of questions with equally many samples and conditioning variables."""
+        """Builds the facts of questions that all have the same n and d_z."""
         ones = np.ones(len(x.explained))
         return cls(
             n * ones, d_z * ones, x.explained, y.explained, pairs * ones, x.nonlinear, y.nonlinear
@@ -75,7 +75,7 @@ class Facts:
 
     @classmethod
     def of_encodings(cls, x: TargetEncoding, y: TargetEncoding) -> "Facts":
-        """Reads the facts of m pairs of targets off their encodings."""
+        """Builds the facts of m pairs of encoded targets."""
         pairs = x.explained.shape[1] * y.explained.shape[1]
         return cls.of_one_size(x.n, x.d_z, TargetFacts.of(x), TargetFacts.of(y), pairs)
 
@@ -87,7 +87,11 @@ class Facts:
         )
 
     def covariates(self) -> Float[Array, "m 7"]:
-        """Returns them on the scales of the regression, symmetric in X and Y."""
+        """Returns the covariates of the null regression.
+
+        They are symmetric in X and Y: log(n / 200), log(1 + d_z), sum and product of the two
+        informations, log(pairs), sum and product of the two nonlinear shares.
+        """
         a, b = (
             np.minimum(-0.5 * np.log1p(-np.clip(r, 0, 1 - 1e-9)), _MAX_INFORMATION)
             for r in (self.explained_x, self.explained_y)
@@ -97,8 +101,6 @@ class Facts:
         return np.stack([*size, a + b, a * b, np.log(self.pairs), *nonlinear], axis=1)
 
     def sizes(self) -> "Facts":
-        """Returns them without what Z explains."""
-        nothing = np.zeros_like(self.n)
-        return replace(
-            self, explained_x=nothing, explained_y=nothing, nonlinear_x=nothing, nonlinear_y=nothing
-        )
+        """Returns a copy with all explained shares set to 0: only the sizes remain."""
+        zero = np.zeros_like(self.n)
+        return replace(self, explained_x=zero, explained_y=zero, nonlinear_x=zero, nonlinear_y=zero)

@@ -1,6 +1,7 @@
-"""Fitting the null distributions: many H0 questions, easy and hard, and what the network says.
+"""Fits the null distributions to the network's statistics on many H0 questions.
 
-What their variables look like is kept beside the nulls, so that a user's can be compared.
+H0 questions are independent by construction. A summary of their variables is stored with the
+nulls (`Reference`), so that a user's data can be compared with it.
 """
 
 import math
@@ -24,22 +25,22 @@ from acid_causal.settings import training_settings
 from acid_causal.synthetic import Batch, Stream, StreamConfig
 from acid_causal.synthetic.draws import rand, seeded
 
-# Most questions that are taken of one dataset, as they are much alike, and of one batch: small
-# tables come in large batches and would outweigh the others.
-_OF_A_DATASET, _OF_A_BATCH = 4, 16
-# Sets up to this size are what causal discovery asks most; of training's they are a small part.
-_SMALL = 3
+# At most this many questions per dataset (they are correlated) and per batch (small tables come in
+# large batches and would outweigh the others).
+_MAX_PER_DATASET, _MAX_PER_BATCH = 4, 16
+# PC asks mostly about conditioning sets up to this size, but training draws few of them.
+_SMALL_D_Z = 3
 
 
 @runtime_checkable
 class Source(Protocol):
-    """Where labelled batches come from: equal generators give equal batches."""
+    """A source of labelled batches; generators in the same state give the same batch."""
 
     seed: int
     device: torch.device | str
 
     def draw(self, generator: torch.Generator) -> Batch:
-        """Draws a batch, columns as they are in the data."""
+        """Draws a batch of raw columns."""
 
 
 def fit_null(
@@ -52,72 +53,76 @@ def fit_null(
     device: torch.device | str = "cpu",
     progress: bool = True,
 ) -> NullDistribution:
-    """Fits the nulls, and the reference that goes with them, to H0 questions.
+    """Fits the null distributions and the reference to H0 questions.
 
-    The pooled null gets those of the training stream alone, the others also those of `wider`,
-    more of everything that moves the statistic, and those of `also`.
+    The pooled null is fitted to the training stream alone. The other nulls are fitted to the
+    training stream, to the streams of `wider`, and to the sources in `also`.
 
     Args:
         network: a trained network, on `device`.
-        stream: the stream of its training.
-        seed: the questions are drawn apart from those of training, whatever the seed.
-        also: other sources, as a user's own data, and their shares: training's stream has .25,
-            all of ours together 1.
-        questions: how many H0 questions in all, about.
-        device: where to draw and score them.
-        progress: show a bar.
+        stream: the stream it was trained on.
+        seed: seed of the questions; they never coincide with those of training.
+        also: further sources, such as a user's own table, each with its weight. The training
+            stream has weight .25; it and the streams of `wider` sum to 1.
+        questions: approximate number of H0 questions.
+        device: where questions are drawn and scored.
+        progress: show a progress bar.
     """
     network.eval()
     streams = [(stream, 0.25), *wider(stream)]
     mixture: list[tuple[Source, float]] = [
-        *((Stream(config, seed, device), share) for config, share in streams),
+        *((Stream(config, seed, device), weight) for config, weight in streams),
         *also,
     ]
-    whole = sum(share for _, share in mixture)
+    total = sum(weight for _, weight in mixture)
     with (
         training_settings(network.device),
         progress_bar(total=questions, label="null", unit="question", show=progress) as bar,
     ):
         collected = [
-            _collect(
-                network, source, f"null {k}", math.ceil(questions * share / whole), bar
-            )
-            for k, (source, share) in enumerate(mixture)
-        ]  # fmt: skip
-        asked = _Questions.concatenate(collected)
+            _collect(network, source, f"null {k}", math.ceil(questions * weight / total), bar)
+            for k, (source, weight) in enumerate(mixture)
+        ]
+        all_questions = _Questions.concatenate(collected)
         null = NullDistribution.fit(
             collected[0].statistic,
-            asked.statistic,
-            asked.facts,
+            all_questions.statistic,
+            all_questions.facts,
             unbounded=network.config.keeps_values,
         )
-        return replace(null, reference=asked.reference())
+        return replace(null, reference=all_questions.reference())
 
 
 def wider(stream: StreamConfig) -> list[tuple[StreamConfig, float]]:
-    """Returns the streams that the nulls but the pooled one are fitted to besides that of training.
+    """Returns extra streams for fitting the conditional and sized nulls.
 
-    Their sizes go beyond those of training, on both sides; a model of the six models alone is asked
-    about far other sizes than it is trained on, as the paper's is. One makes every target the child
-    of strong common causes, with little noise of its own: independence that looks like dependence,
-    and exactly what PC must let go of. Two are of small conditioning sets, one of them hard. One
-    holds the six models, some with variables of several components; with a question a dataset it
-    costs most.
+    Their ranges of n and d_z extend beyond those of training, in both directions. A model trained
+    on the six data models alone gets one much wider stream, since the paper tests such a model far
+    outside its training sizes. For other models:
+
+    - `larger` extends the sizes only.
+    - `hard` makes every target the child of strong common causes with little noise of its own. Its
+      independent pairs look dependent, and PC must separate them.
+    - `small` and `small_hard` have small conditioning sets.
+    - `six` holds the six data models, some with variables of several components. It has one
+      question per dataset and therefore costs most.
+    - `plain`, `wide` and `long`, for models trained on siblings: siblings given few variables,
+      siblings of several components, and long tables.
 
     Returns:
-        Streams, and their shares of the questions beside .25 of the training stream.
+        Streams, each with its weight; the training stream has weight .25.
     """
     (n_low, n_high), (d_z_low, d_z_high) = stream.n, stream.d_z
     if stream.six_models == 1:
         n, d_z = (max(4, n_low // 10), 5 * n_high), (d_z_low, 5 * d_z_high)
-        # A dataset is a question here: large batches of small tables would be nearly all of them.
+        # One question per dataset: without the limit, large batches of small tables dominate.
         return [(replace(stream, n=n, d_z=d_z, max_batch=8), 0.75)]
     larger = replace(
         stream, n=(max(4, n_low // 4), 2 * n_high), d_z=(d_z_low, d_z_high + d_z_high // 2)
     )
     hard = replace(larger, six_models=0.0, driven=1.0, siblings=0.0, noise_ratio=(0.1, 0.7))
     six = replace(larger, six_models=1.0, driven=0.0, siblings=0.0, wide=0.3)
-    few = (d_z_low, max(d_z_low, min(_SMALL, d_z_high)))
+    few = (d_z_low, max(d_z_low, min(_SMALL_D_Z, d_z_high)))
     small, small_hard = replace(larger, d_z=few), replace(hard, d_z=few)
     usual = [(larger, 0.1), (hard, 0.2), (small, 0.25), (small_hard, 0.15), (six, 0.05)]
     if not stream.siblings:
@@ -133,26 +138,26 @@ class _Questions:
     """H0 questions.
 
     Attributes:
-        statistic: what the network says of each.
-        facts: what is known of it.
-        numbers: what `summarise` says of X, and beside it of Y.
+        statistic: logit of each question.
+        facts: covariates of each question.
+        summaries: `summarise` of X and of Y, side by side.
     """
 
     statistic: NDArray[np.float64]
     facts: Facts
-    numbers: NDArray[np.float64]
+    summaries: NDArray[np.float64]
 
     @classmethod
     def concatenate(cls, parts: Sequence["_Questions"]) -> "_Questions":
         return cls(
             np.concatenate([part.statistic for part in parts]),
             Facts.concatenate([part.facts for part in parts]),
-            np.concatenate([part.numbers for part in parts]),
+            np.concatenate([part.summaries for part in parts]),
         )
 
     def reference(self) -> Reference:
-        """Sums up all of their targets."""
-        of_x, of_y = np.split(self.numbers, 2, axis=1)
+        """Fits the reference to all targets, X and Y alike."""
+        of_x, of_y = np.split(self.summaries, 2, axis=1)
         explained = np.concatenate([self.facts.explained_x, self.facts.explained_y])
         n, d_z = np.tile(self.facts.n, 2), np.tile(self.facts.d_z, 2)
         return Reference.fit(np.concatenate([of_x, of_y]), n, d_z, explained)
@@ -161,12 +166,13 @@ class _Questions:
 def _collect(
     network: ACIDModel, source: Source, purpose: str, questions: int, bar: tqdm
 ) -> _Questions:
+    """Draws at least that many H0 questions from a source and scores them."""
     parts: list[_Questions] = []
-    collected = number = 0
+    collected = index = 0
     while collected < questions:
-        # Draws of a purpose of their own: no training run ever meets them.
-        generator = seeded(purpose, source.seed, number, device=source.device)
-        number += 1
+        # `purpose` is part of the seed, so these draws differ from those of training.
+        generator = seeded(purpose, source.seed, index, device=source.device)
+        index += 1
         batch = transform_batch(source.draw(generator), network.transform)
         parts.append(_independent_questions(network, batch, generator))
         collected += len(parts[-1].statistic)
@@ -177,18 +183,19 @@ def _collect(
 def _independent_questions(
     network: ACIDModel, batch: Batch, generator: torch.Generator
 ) -> _Questions:
+    """Samples independent pairs of a batch at random and scores them."""
     t = batch.x.shape[1]
     i, j = torch.triu_indices(t, t, 1, device=batch.x.device)
-    chance = rand(generator, *batch.dependent[:, i, j].shape)
-    chance = chance.masked_fill(batch.dependent[:, i, j], -1.0)
-    best, pairs = chance.topk(min(_OF_A_DATASET, len(i)), dim=1)
-    asked = (best >= 0).nonzero()
-    order = torch.randperm(len(asked), generator=generator, device=generator.device)
-    dataset, place = asked[order[:_OF_A_BATCH]].T
+    priority = rand(generator, *batch.dependent[:, i, j].shape)
+    priority = priority.masked_fill(batch.dependent[:, i, j], -1.0)
+    best, pairs = priority.topk(min(_MAX_PER_DATASET, len(i)), dim=1)
+    independent = (best >= 0).nonzero()
+    order = torch.randperm(len(independent), generator=generator, device=generator.device)
+    dataset, place = independent[order[:_MAX_PER_BATCH]].T
     pair = pairs[dataset, place]
     with torch.inference_mode():
         encoding = network.encode_targets(batch.x, network.encode_conditioning(batch.z))
         x, y = encoding[dataset * t + i[pair]], encoding[dataset * t + j[pair]]
         statistic = network.score(x, y)
-    numbers = np.hstack([summarise(x), summarise(y)])
-    return _Questions(statistic.double().cpu().numpy(), Facts.of_encodings(x, y), numbers)
+    summaries = np.hstack([summarise(x), summarise(y)])
+    return _Questions(statistic.double().cpu().numpy(), Facts.of_encodings(x, y), summaries)

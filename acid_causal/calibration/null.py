@@ -1,10 +1,10 @@
-"""Null distributions: what the test statistic looks like when X and Y are independent given Z.
+"""Null distributions: the distribution of the test statistic if X and Y are independent given Z.
 
 | null | depends on |
 |---|---|
-| conditional | n, d_z, the pairs of components of X and Y, and how much Z explains of each |
-| sized | n, d_z and the pairs of components alone |
-| pooled | nothing: the paper's, one skew-normal fitted to the logits of H0 datasets |
+| conditional | n, d_z, d_x * d_y, and how much Z explains of X and of Y |
+| sized | n, d_z and d_x * d_y |
+| pooled | nothing: as in the paper, one skew-normal fitted to the logits of H0 datasets |
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 
 from acid_causal.calibration.facts import Facts
-from acid_causal.calibration.null_regression import OF_RANKS, NullRegression
+from acid_causal.calibration.null_regression import RANK_COVARIATES, NullRegression
 from acid_causal.calibration.reference import Reference
 from acid_causal.calibration.skew_normal import bounded_shape, fit_skew_normal, skew_normal_logsf
 from acid_causal.choices import FITTED
@@ -25,27 +25,28 @@ from acid_causal.synthetic import StreamConfig
 
 Array = NDArray[np.float64]
 
-# Statistics are logits, of a few units; parameters of the paper's null beyond this are damage.
-_LARGEST = 1e4
+# Logits are a few units; a location or scale beyond this means that the file is damaged.
+_MAX_PARAMETER = 1e4
 
 
 def default_null(stream: StreamConfig) -> str:
-    """Names the null that suits a model trained on a stream.
+    """Names the default null of a model trained on a stream.
 
-    On the six data models alone, how well Z explains X and Y tells of the answer. The conditional
-    null takes that for known beforehand and so forgoes it, as it must on other data. The paper's
-    own null, pooled over all sizes, ranks the questions of one size alike, but its level holds at
-    few sizes.
+    Within the six data models, how well Z explains X and Y is itself informative about dependence.
+    The conditional null conditions on it and so discards that information, as it should on other
+    data; a model of the six data models alone therefore uses the sized null. The paper's pooled
+    null gives the same ranking as the sized null among questions of one size, but it holds its
+    level at few sizes.
     """
     return "sized" if stream.six_models == 1 else "conditional"
 
 
 @runtime_checkable
 class FittedNull(Protocol):
-    """A null distribution that was fitted beforehand."""
+    """A null distribution that was fitted before the test, in contrast to permutation."""
 
     def logsf(self, statistic: Float[Array, " m"], facts: Facts) -> Float[Array, " m"]:
-        """Computes the log of the p-value of m questions, accurate far in the tail."""
+        """Computes log p-values of m questions, accurate far in the tail."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class PooledNull:
 
 @dataclass(frozen=True)
 class ConditionalNull:
-    """The null given all that is known of a question.
+    """The null given all facts of a question.
 
     Attributes:
         regression: on all covariates.
@@ -85,7 +86,7 @@ class ConditionalNull:
 
 @dataclass(frozen=True)
 class SizedNull:
-    """The null given the sizes of a question alone.
+    """The null given only the sizes of a question.
 
     Attributes:
         regression: on n, d_z and the number of pairs of components.
@@ -104,9 +105,9 @@ class NullDistribution:
 
     Attributes:
         pooled: location, scale and shape of the paper's null.
-        conditional: the null given all that is known of a question.
-        sized: the null given its sizes alone; None in files of before it was fitted.
-        reference: what the targets of the fit looked like; None in files of before it was kept.
+        conditional: the null given all facts of a question.
+        sized: the null given only its sizes; None in old weights files.
+        reference: summary of the targets used in the fit; None in old weights files.
     """
 
     pooled: tuple[float, float, float]
@@ -126,15 +127,14 @@ class NullDistribution:
         """Fits all nulls by maximum likelihood to the statistics of H0 datasets.
 
         Args:
-            pooled: statistics of the questions of training, for the paper's null.
-            statistic: statistics of all kinds of questions, hard ones among them.
-            facts: what is known of the latter.
-            unbounded: whether the statistic grows without bound, as that of a model that keeps
-                values.
+            pooled: statistics of questions from the training stream, for the pooled null.
+            statistic: statistics of questions from all streams, for the other nulls.
+            facts: covariates of the latter.
+            unbounded: whether the statistic is unbounded, as in models with `keeps_values`.
         """
         conditional, sized = facts.covariates(), facts.sizes().covariates()
         if not unbounded:
-            conditional, sized = conditional[:, :OF_RANKS], sized[:, :OF_RANKS]
+            conditional, sized = conditional[:, :RANK_COVARIATES], sized[:, :RANK_COVARIATES]
         location, log_scale, raw = fit_skew_normal(pooled, np.ones((len(pooled), 1)))
         return cls(
             pooled=(float(location[0]), float(np.exp(log_scale[0])), float(bounded_shape(raw)[0])),
@@ -144,7 +144,7 @@ class NullDistribution:
 
     @property
     def largest_n(self) -> int:
-        """Most samples among the questions of the fit."""
+        """Largest n among the questions of the fit."""
         return round(200 * float(np.exp(self.conditional.high[0])))
 
     @property
@@ -159,7 +159,7 @@ class NullDistribution:
             name: one of `FITTED`.
 
         Raises:
-            OptionError: no such null, or the file is of before it was fitted.
+            OptionError: no such null, or an old weights file that lacks it.
         """
         if name not in FITTED:
             raise unknown("fitted null", name, FITTED)
@@ -169,13 +169,13 @@ class NullDistribution:
             return ConditionalNull(self.conditional)
         if self.sized is None:
             raise OptionError(
-                "the model's file holds no sized null; `acid-causal calibrate` fits all nulls anew"
+                "the model's file holds no sized null; run `acid-causal calibrate` to fit all nulls"
             )
         return SizedNull(self.sized)
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns plain numbers for a header."""
-        # The conditional null's numbers lie side by side with the others', as in the first files.
+        """Returns JSON values for the header of a weights file."""
+        # The conditional null's entries stand at the top level, for old weights files.
         conditional = self.conditional.to_dict()
         table: dict[str, Any] = {
             "pooled": list(self.pooled),
@@ -189,14 +189,15 @@ class NullDistribution:
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> "NullDistribution":
-        """Reads what `to_dict` wrote.
+        """Reads the output of `to_dict`.
 
         Raises:
-            ValueError: shapes or values that no fit gives.
+            ValueError: shapes or values that no fit can produce.
         """
         location, scale, shape = (float(v) for v in table["pooled"])
-        if not (np.abs([location, scale, shape]) <= _LARGEST).all() or scale < 1 / _LARGEST:
-            raise ValueError("null distribution of no finite location or no positive, finite scale")
+        largest = np.abs([location, scale, shape]).max()
+        if not largest <= _MAX_PARAMETER or scale < 1 / _MAX_PARAMETER:
+            raise ValueError("null distribution without a finite location and a positive scale")
         sized, reference = table.get("sized"), table.get("reference")
         return cls(
             pooled=(location, scale, shape),

@@ -1,9 +1,9 @@
-"""What variables of training looked like to the network, and how far another one is from that.
+"""A reference of how encoded variables look in training, and a distance of new ones from it.
 
-A target's encoding is summed up by two numbers a head: how large its features are, and how unevenly
-the rows share in that. What is usual depends on n, on the size of the conditioning set and on how
-much it explains, so the numbers are regressed on these; what is left is measured by the distance of
-Mahalanobis. Ranks hide a variable's distribution from the network, but not its ties.
+A target's encoding is summarised by two numbers for each head: the mean norm of its features, and
+how unevenly rows contribute to it. Their expectation depends on n, on d_z and on how much Z
+explains, so they are regressed on these. The distance is the Mahalanobis norm of the residual.
+Where the network sees only ranks, a variable's distribution shows in its ties alone.
 """
 
 from collections.abc import Mapping
@@ -19,16 +19,19 @@ from acid_causal.model import TargetEncoding
 
 Array = NDArray[np.float64]
 
-# One target in so many of the fit lies beyond the bound.
+# The bound is exceeded by one in this many targets of the fit.
 _RARE = 1000
-# The bound is found anew for every so many targets, in order of their n, up to so many times.
-_TARGETS_A_BOUND, _MOST_BOUNDS = 4000, 8
-# A direction in which the targets of the fit hardly differ may not rule the distance.
-_LEAST_VARIANCE = 1e-3
+# The bound depends on n: one for each group of this many targets, sorted by n; at most so many.
+_TARGETS_PER_BOUND, _MAX_BOUNDS = 4000, 8
+# Added to the variances, so that directions with almost none do not dominate the distance.
+_MIN_VARIANCE = 1e-3
 
 
 def summarise(encoding: TargetEncoding) -> Float[Array, "m numbers"]:
-    """Sums up what encoded targets look like; components of a target are averaged."""
+    """Summarises encoded targets: log mean norm and log unevenness of each head.
+
+    The components of a target are averaged.
+    """
     size = encoding.norms.mean(dim=-1).clamp(min=1e-12)  # (m, d, heads)
     unevenness = encoding.norms.square().mean(dim=-1).clamp(min=1e-24) / size.square()
     numbers = torch.cat([size, unevenness], dim=-1).log().mean(dim=1)  # (m, 2 heads)
@@ -37,15 +40,17 @@ def summarise(encoding: TargetEncoding) -> Float[Array, "m numbers"]:
 
 @dataclass(frozen=True)
 class Reference:
-    """What the targets of the fit looked like.
+    """The regression of `summarise` over the targets of the fit, and bounds of the distance.
+
+    The names of the attributes are keys of the weights file.
 
     Attributes:
-        usual: coefficients of the numbers of `summarise` on `_design`.
-        whitening: turns what is left into numbers of unit variance, uncorrelated.
-        low: least log n and log d_z + 1 of the fit; beyond them the nearest is used.
-        high: largest.
-        sizes: log n at which the bound is known.
-        bounds: the distance that one target of the fit in a thousand exceeds there.
+        usual: coefficients of `summarise` on the terms of `_design`.
+        whitening: maps residuals to uncorrelated numbers of unit variance.
+        low: smallest log n and log(d_z + 1) of the fit; others are clipped to them.
+        high: largest, likewise.
+        sizes: log n of each bound; between them the bound is interpolated.
+        bounds: distances that one target of the fit in a thousand exceeds.
     """
 
     usual: Float[Array, "terms numbers"]
@@ -63,28 +68,29 @@ class Reference:
         d_z: Float[Array, " m"],
         explained: Float[Array, " m"],
     ) -> "Reference":
-        """Fits it to targets of training.
+        """Fits the reference to targets.
 
         Args:
-            numbers: what `summarise` says of them.
-            n: samples.
+            numbers: their `summarise`.
+            n: numbers of samples.
             d_z: sizes of their conditioning sets.
             explained: share of each target's variance that Z explains.
         """
-        where = _where(n, d_z)
-        design = _design(where, explained)
+        log_sizes = _log_sizes(n, d_z)
+        design = _design(log_sizes, explained)
         usual: Array = np.linalg.lstsq(design, numbers, rcond=None)[0].astype(np.float64)
-        left = numbers - design @ usual
-        variance, directions = np.linalg.eigh(left.T @ left / len(left))
-        whitening = directions / np.sqrt(variance + _LEAST_VARIANCE)
-        distance = np.linalg.norm(left @ whitening, axis=1)
-        parts = np.array_split(np.argsort(n), max(1, min(_MOST_BOUNDS, len(n) // _TARGETS_A_BOUND)))
+        residual = numbers - design @ usual
+        variance, directions = np.linalg.eigh(residual.T @ residual / len(residual))
+        whitening = directions / np.sqrt(variance + _MIN_VARIANCE)
+        distance = np.linalg.norm(residual @ whitening, axis=1)
+        groups = max(1, min(_MAX_BOUNDS, len(n) // _TARGETS_PER_BOUND))
+        parts = np.array_split(np.argsort(n), groups)
         return cls(
             usual,
             whitening,
-            low=where.min(axis=0),
-            high=where.max(axis=0),
-            sizes=np.array([where[part, 0].mean() for part in parts]),
+            low=log_sizes.min(axis=0),
+            high=log_sizes.max(axis=0),
+            sizes=np.array([log_sizes[part, 0].mean() for part in parts]),
             bounds=np.array([np.quantile(distance[part], 1 - 1 / _RARE) for part in parts]),
         )
 
@@ -95,58 +101,60 @@ class Reference:
         d_z: Float[Array, " m"],
         explained: Float[Array, " m"],
     ) -> Float[Array, " m"]:
-        """Computes how far targets are from those of the fit, in units of the bound.
+        """Computes the distance of targets from those of the fit, in units of the bound.
 
         Args:
-            numbers: what `summarise` says of them.
-            n: samples.
+            numbers: their `summarise`.
+            n: numbers of samples.
             d_z: sizes of their conditioning sets.
             explained: share of each target's variance that Z explains.
         """
-        where = np.clip(_where(n, d_z), self.low, self.high)
-        left = numbers - _design(where, explained) @ self.usual
-        bound = np.interp(where[:, 0], self.sizes, self.bounds)
-        return np.linalg.norm(left @ self.whitening, axis=1) / bound
+        log_sizes = np.clip(_log_sizes(n, d_z), self.low, self.high)
+        residual = numbers - _design(log_sizes, explained) @ self.usual
+        bound = np.interp(log_sizes[:, 0], self.sizes, self.bounds)
+        return np.linalg.norm(residual @ self.whitening, axis=1) / bound
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns plain numbers for a header, of no more digits than they are worth."""
+        """Returns JSON values for the header of a weights file, rounded to four digits."""
         return {
-            name: np.vectorize(_shortened, otypes=[float])(value).tolist()
+            name: np.vectorize(_rounded, otypes=[float])(value).tolist()
             for name, value in vars(self).items()
         }
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> "Reference":
-        """Reads what `to_dict` wrote.
+        """Reads the output of `to_dict`.
 
         Raises:
-            ValueError: shapes or values that no fit gives.
+            ValueError: shapes or values that no fit can produce.
         """
         read = {f.name: np.asarray(table[f.name], dtype=np.float64) for f in fields(cls)}
         terms, numbers = _design(np.zeros((1, 2)), np.zeros(1)).shape[1], len(read["whitening"])
         points = read["sizes"].size
         expected = ((terms, numbers), (numbers, numbers), (2,), (2,), (points,), (points,))
         if tuple(value.shape for value in read.values()) != expected or not points:
-            raise ValueError("reference of another shape")
+            raise ValueError("reference with unexpected shapes")
         if not all(np.isfinite(value).all() for value in read.values()):
             raise ValueError("reference with values that are not finite")
         if not (read["bounds"] > 0).all() or (np.diff(read["sizes"]) < 0).any():
-            raise ValueError("reference with bounds that are none")
+            raise ValueError("reference with bounds that are not positive, or sizes not in order")
         return cls(**read)
 
 
-def _where(n: Float[Array, " m"], d_z: Float[Array, " m"]) -> Float[Array, "m 2"]:
+def _log_sizes(n: Float[Array, " m"], d_z: Float[Array, " m"]) -> Float[Array, "m 2"]:
     return np.stack([np.log(n), np.log1p(d_z)], axis=1)
 
 
-def _design(where: Float[Array, "m 2"], explained: Float[Array, " m"]) -> Float[Array, "m terms"]:
-    log_n, log_size = where[:, 0] - np.log(200), where[:, 1]
-    # As information, and no more of it than an r^2 of .9975 gives.
-    told = -0.5 * np.log1p(-np.clip(explained, 0, 0.9975))
-    covariates = [log_n, log_size, told]
+def _design(
+    log_sizes: Float[Array, "m 2"], explained: Float[Array, " m"]
+) -> Float[Array, "m terms"]:
+    """Builds the terms: intercept, covariates, their products, and an indicator of d_z = 0."""
+    log_n, log_size = log_sizes[:, 0] - np.log(200), log_sizes[:, 1]
+    information = -0.5 * np.log1p(-np.clip(explained, 0, 0.9975))
+    covariates = [log_n, log_size, information]
     products = [a * b for i, a in enumerate(covariates) for b in covariates[i:]]
-    return np.stack([np.ones_like(told), *covariates, *products, log_size == 0], axis=1)
+    return np.stack([np.ones_like(information), *covariates, *products, log_size == 0], axis=1)
 
 
-def _shortened(value: float) -> float:
+def _rounded(value: float) -> float:
     return float(f"{value:.4g}")

@@ -1,4 +1,4 @@
-"""Scoring whole batches of the stream: every pair of targets of every dataset."""
+"""Scores batches of synthetic data: every pair of targets of every dataset."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,13 +13,13 @@ from acid_causal.synthetic import Batch
 
 @dataclass(frozen=True)
 class ScoredPairs:
-    """What the network says of the pairs of a batch, and what is true of them.
+    """Logits and labels of the pairs of a batch.
 
     Attributes:
-        logit: of dependence.
-        label: 1. where the pair is dependent, else 0.
+        logit: the network's logit of dependence.
+        label: 1.0 if the pair is dependent, else 0.0.
         explained_x: share of the first target's variance that Z explains.
-        explained_y: the same of the second.
+        explained_y: the same for the second.
     """
 
     logit: Float[Tensor, " pairs"]
@@ -29,7 +29,7 @@ class ScoredPairs:
 
 
 def score_pairs(model: ACIDModel, batch: Batch) -> ScoredPairs:
-    """Scores every pair of targets of every dataset; targets are encoded once."""
+    """Scores every pair of targets of every dataset; each target is encoded once."""
     t = batch.x.shape[1]
     encoding = model.encode_targets(batch.x, model.encode_conditioning(batch.z))
     i, j = torch.triu_indices(t, t, 1, device=batch.x.device)
@@ -43,6 +43,6 @@ def score_pairs(model: ACIDModel, batch: Batch) -> ScoredPairs:
 
 
 def transform_batch(batch: Batch, transform: Callable[[Tensor], Tensor]) -> Batch:
-    """Applies to every column what the tester applies to a user's columns."""
+    """Transforms every column as the tester transforms a user's columns."""
     x = transform(batch.x.flatten(0, 1)).view_as(batch.x)
     return replace(batch, z=transform(batch.z), x=x)

@@ -1,4 +1,4 @@
-"""The skew-normal distribution: its tail on the log scale, and regressions of its parameters."""
+"""The skew-normal distribution: log tail probabilities, and regression of its parameters."""
 
 import numpy as np
 import torch
@@ -10,7 +10,7 @@ from torch import Tensor
 
 Array = NDArray[np.float64]
 
-# |shape| beyond this changes the distribution no more, but the fit would run off to it.
+# Larger |shape| hardly changes the distribution, and without a bound the fit diverges.
 _MAX_SHAPE = 6.0
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(96)
 
@@ -18,9 +18,9 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(96)
 def skew_normal_logsf(t: Float[Array, " m"], shape: Float[Array, " m"]) -> Float[Array, " m"]:
     """Computes log P(T > t) for a standard skew-normal T (Azzalini 1985).
 
-    Left of 1 scipy's value is exact. Right of it the density, log-concave and falling, is
-    integrated over the tail by Gauss-Legendre quadrature on the log scale: no difference of
-    numbers near 1 is ever taken.
+    For t < 1 scipy's value is accurate. Beyond it the density is log-concave and decreasing, and is
+    integrated over the tail by Gauss-Legendre quadrature on the log scale. This avoids the
+    cancellation of 1 - cdf.
     """
     t, shape = np.broadcast_arrays(np.asarray(t, float), np.asarray(shape, float))
     out = np.empty(t.shape)
@@ -38,23 +38,23 @@ def skew_normal_logsf(t: Float[Array, " m"], shape: Float[Array, " m"]) -> Float
 
 
 def bounded_shape(raw: Float[Array, "*m"]) -> Float[Array, "*m"]:
-    """Turns the raw shape of a fit, any real number, into a shape."""
+    """Maps the raw shape parameter of a fit, any real number, to a shape within the bound."""
     return _MAX_SHAPE * np.tanh(raw)
 
 
 def fit_skew_normal(
     statistic: Float[Array, " m"], design: Float[Array, "m terms"]
 ) -> Float[Array, "3 terms"]:
-    """Maximises the likelihood of location, log scale and raw shape, linear in the design.
+    """Fits location, log scale and raw shape, each linear in the design, by maximum likelihood.
 
     Args:
-        statistic: draws.
-        design: covariates of each draw, an intercept first.
+        statistic: observations.
+        design: terms of each observation; the first is an intercept.
 
     Returns:
         Coefficients of location, log scale and raw shape; see `bounded_shape`.
     """
-    # Standardised columns make the problem round for L-BFGS; the scaling is undone at the end.
+    # Standardised columns condition the problem for L-BFGS; the scaling is undone at the end.
     centre, spread = design.mean(axis=0), design.std(axis=0)
     constant = spread < 1e-12
     centre, spread = np.where(constant, 0.0, centre), np.where(constant, 1.0, spread)
@@ -73,7 +73,7 @@ def fit_skew_normal(
         t = (y - location) * torch.exp(-log_scale)
         shape = _MAX_SHAPE * torch.tanh(raw)
         loglik = -0.5 * t * t - log_scale + torch.special.log_ndtr(shape * t)
-        # A whisper of a penalty on slopes keeps covariates that never vary at rest.
+        # A tiny ridge penalty keeps the slopes of constant covariates at 0.
         loss: Tensor = -loglik.mean() + 1e-5 * weights[:, 1:].square().sum()
         loss.backward()
         return loss
@@ -87,9 +87,10 @@ def fit_skew_normal(
 def _moment_estimate(statistic: Float[Array, " m"]) -> tuple[float, float, float]:
     """Estimates location, log scale and raw shape by the method of moments.
 
-    The likelihood has a saddle at shape 0, from which a search may never leave: start beside it.
+    The likelihood has a saddle point at shape 0, where a search may stay. So |skewness| is taken
+    as at least .02.
     """
-    # Skewness of a skew-normal stays below .995; estimates beyond it have no solution.
+    # A skew-normal's skewness is below .995; beyond it the moment equations have no solution.
     g = float(np.clip(skew(statistic), -0.9, 0.9))
     g = float(np.copysign(max(abs(g), 0.02), g))
     root = np.cbrt((2 * abs(g) / (4 - np.pi)) ** 2)

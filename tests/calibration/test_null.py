@@ -90,7 +90,7 @@ def test_files_of_before_the_sized_null_say_so() -> None:
     del table["sized"]
     before = NullDistribution.from_dict(table)
     assert before.to_dict() == table
-    with pytest.raises(OptionError, match="no sized null; `acid-causal calibrate`"):
+    with pytest.raises(OptionError, match="no sized null; run `acid-causal calibrate`"):
         before.fitted("sized").logsf(rng.normal(size=1000), f)
 
 
