@@ -1,4 +1,4 @@
-"""The network: smoothers, attention, encoder, heads, and ACID itself."""
+"""The ACID network: regressions on Z, attention, encoder, heads and classifier."""
 
 from acid_causal.model.acid import ACIDModel, Conditioning, TargetEncoding
 from acid_causal.model.config import ModelConfig

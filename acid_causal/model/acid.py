@@ -1,8 +1,8 @@
-"""ACID: a transformer that reads a dataset and says whether X and Y are dependent given Z.
+"""ACID: a transformer that takes a dataset and predicts whether X and Y are dependent given Z.
 
-The model has three separate parts, so that encodings can be kept and shared:
-`encode_conditioning` sees Z, `encode_targets` one or many variables given Z, and `score` two
-encoded variables. X and Y never meet before `score`. The one-shot `forward` is the three in a row.
+The model has three parts, so that encodings can be cached and shared. `encode_conditioning` encodes
+Z, `encode_targets` encodes variables given Z (targets), and `score` compares two encoded targets.
+X and Y do not interact before `score`. `forward` calls all three.
 """
 
 from dataclasses import dataclass
@@ -40,28 +40,29 @@ from acid_causal.model.smoothers import (
 )
 from acid_causal.model.transform import rank_normal, robust, standardise, tame
 
-# The value, its residuals, one of them on an even scale too, and the logs of their sizes.
+# Input channels of an entry: see `Regressed.channels`.
 _CHANNELS = 2 + 2 * SMOOTHERS
-# Correlations that a model which keeps values compares; see `_compare_residuals`.
-_COMPARED = 4
-# So many tokens go through the encoder at once where nothing but the cache matters.
+# Number of residual statistics in models with `keeps_values`; see `_compare_residuals`.
+_RESIDUAL_STATISTICS = 4
+# Tokens per encoder call on a CPU; chosen to fit its cache.
 _TOKENS = 8192
-# Rows times the square of the size of Z that go through the encoder at once: attention within Z may
-# keep a few numbers for each pair of its variables, head and row, and so a quarter of a GiB.
+# Bound on n * d_z^2 per encoder call. Attention within Z may keep a few numbers for each pair of
+# variables, head and row; this limits them to about a quarter of a GiB.
 _Z_PAIRS = 6_000_000
 
 
 @dataclass(frozen=True)
 class Conditioning:
-    """A conditioning set, encoded: all that its targets need of it.
+    """An encoded conditioning set: everything that encoding targets given it requires.
 
     Attributes:
         z: the conditioning variables, as `ACIDModel.transform` returns them.
-        tokens: the same, as they are embedded.
-        contexts: what targets read of Z in each layer; None if there is too much to keep.
+        tokens: the inputs of their embedding.
+        contexts: keys and values of Z in each layer; None if they are too large to keep, and then
+            recomputed for each row block.
         smoothers: closed-form regressions on Z; none if d_z = 0.
-        least_squares: least squares on the values; None if d_z = 0 or the network sees ranks alone.
-        order: rows in the order of each conditioning variable.
+        least_squares: least squares on values; None if d_z = 0 or without `keeps_values`.
+        order: rows sorted by each conditioning variable.
     """
 
     z: Float[Tensor, "batch n d_z"]
@@ -78,7 +79,7 @@ class Conditioning:
 
     def __getitem__(self, sets: slice) -> "Conditioning":
         """Selects some of a batch of sets, without a copy."""
-        # A smoother that is there twice stays one.
+        # A smoother that occurs twice stays the same object.
         selected = {smoother: smoother[sets] for smoother in self.smoothers}
         contexts = self.contexts and tuple(context[sets] for context in self.contexts)
         smoothers = tuple(selected[smoother] for smoother in self.smoothers)
@@ -90,14 +91,14 @@ class Conditioning:
 
 @dataclass(frozen=True)
 class TargetEncoding(Lifted):
-    """Encoded targets: m of them, in no relation to one another.
+    """Encodings of m targets of d components each.
 
     Attributes:
-        residuals: of the regressions on Z, standardised; none if the classifier does not see them.
+        residuals: standardised residuals given Z; none if the classifier does not use them.
         explained: share of each component's variance that Z explains, by the best smoother.
-        nonlinear: share of what least squares leave that the best smoother explains; 0 where the
-            network sees ranks alone.
-        determined: which components are functions of Z for all practical purposes.
+        nonlinear: share of the least-squares residual that the best smoother explains; 0 without
+            `keeps_values`.
+        determined: which components are functions of Z up to numerical error.
         d_z: size of the conditioning set.
     """
 
@@ -118,7 +119,7 @@ class TargetEncoding(Lifted):
         return TargetEncoding(**selected, d_z=self.d_z)
 
     def side_by_side(self, t: int) -> "TargetEncoding":
-        """Takes t targets in a row for the components of one, without a copy."""
+        """Joins each run of t targets into one target with t times the components; a view."""
         tensors = self._tensors().items()
         joined = {name: tensor.unflatten(0, (-1, t)).flatten(1, 2) for name, tensor in tensors}
         return TargetEncoding(**joined, d_z=self.d_z)
@@ -128,9 +129,9 @@ class TargetEncoding(Lifted):
 
 
 class ACIDModel(nn.Module):
-    """The network of the paper's section "Model architecture", by configuration.
+    """The network of the paper's section "Model architecture", as configured.
 
-    Inputs are columns already transformed as `config.transform` says, of about unit variance.
+    Inputs are columns transformed by `transform`, of about unit variance.
     """
 
     def __init__(self, config: ModelConfig) -> None:
@@ -147,7 +148,7 @@ class ACIDModel(nn.Module):
         self.head = make_head(config)
         self.classifier: nn.Module
         if config.keeps_values:
-            self.classifier = MonotoneClassifier(config.head_count + _COMPARED, facts=6)
+            self.classifier = MonotoneClassifier(config.head_count + _RESIDUAL_STATISTICS, facts=6)
         else:
             facts = 4 if config.classifier_facts else 0
             inputs = self.head.statistics + 2 * self.regressions + facts
@@ -155,24 +156,24 @@ class ACIDModel(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """Device of the weights."""
         return next(self.parameters()).device
 
     def transform(self, columns: Float[Tensor, "batch n d"]) -> Float[Tensor, "batch n d"]:
-        """Turns raw columns into what the network reads."""
+        """Transforms raw columns into inputs of the network."""
         transforms = {"rank-normal": rank_normal, "standardise": standardise, "values": robust}
         return transforms[self.config.transform](columns)
 
     @property
     def reads(self) -> torch.dtype:
-        """Precision of the columns that the network reads."""
+        """Precision of the input columns."""
         return torch.float64 if self.config.keeps_values else torch.float32
 
     def encode_conditioning(self, z: Float[Tensor, "batch n d_z"]) -> Conditioning:
         """Encodes conditioning sets; d_z may be 0."""
         with torch.no_grad(), _full_precision(z):
             tokens, smoothers, least_squares = self._regressions_on(z)
-        # Without attention over samples rows never meet in the encoder: many go through in blocks.
+        # Without attention over samples rows are independent in the encoder: blocks are possible.
         at_once = self.config.sample_attention or z.shape[1] <= _row_block(z.shape[2])
         contexts = self._contexts(tokens) if at_once else None
         order = z.mT.argsort(dim=2)
@@ -230,7 +231,7 @@ class ACIDModel(nn.Module):
 
         Args:
             encoding: batch * t targets, as `encode_targets` returns them.
-            t: targets of a set.
+            t: number of targets per set.
 
         Returns:
             The logits, set by set, in the order of `torch.triu_indices(t, t, 1)`.
@@ -242,13 +243,13 @@ class ACIDModel(nn.Module):
     def score_grid(
         self, x: TargetEncoding, y: TargetEncoding, r: int, c: int
     ) -> Float[Tensor, "sets r c"]:
-        """Scores each of r targets with each of c others, in one product for a conditioning set.
+        """Scores each of r targets with each of c others, for each conditioning set.
 
         Args:
             x: sets * r targets, set by set.
             y: sets * c targets given the same sets.
-            r: targets of a set in x.
-            c: targets of a set in y.
+            r: number of targets per set in x.
+            c: number of targets per set in y.
         """
         if self.config.keeps_values:
             return self._score_jointly(x, y, r, c)
@@ -278,7 +279,7 @@ class ACIDModel(nn.Module):
     def _score_jointly(
         self, x: TargetEncoding, y: TargetEncoding, r: int, c: int
     ) -> Float[Tensor, "sets r c"]:
-        """Scores them by the monotone classifier, all components of a target together."""
+        """Does the same as `score_grid` with joint components and the monotone classifier."""
         assert isinstance(self.head, CrossCovarianceHead)
         rows, columns = x.side_by_side(r), y.side_by_side(c)
         with _full_precision(x.features):
@@ -291,8 +292,8 @@ class ACIDModel(nn.Module):
             of_y = getattr(y, name).amax(dim=1).view(-1, 1, c).expand(-1, r, -1)
             facts += [torch.minimum(of_x, of_y), torch.maximum(of_x, of_y)]
         size = t.new_tensor([x.n / 300.0, (1 + x.d_z) / 4.0]).log()
-        known = torch.cat([torch.stack(facts, dim=3), size.expand(*t.shape[:3], 2)], dim=3)
-        return self.classifier(Evidence(t, effect, known, x.n))
+        all_facts = torch.cat([torch.stack(facts, dim=3), size.expand(*t.shape[:3], 2)], dim=3)
+        return self.classifier(Evidence(t, effect, all_facts, x.n))
 
     def forward(
         self,
@@ -308,7 +309,7 @@ class ACIDModel(nn.Module):
     def _regressions_on(
         self, z: Float[Tensor, "batch n d_z"]
     ) -> tuple[Float[Tensor, "batch n d_z"], tuple[Smoother, ...], LeastSquares | None]:
-        """Returns Z as it is embedded, and the regressions on it."""
+        """Returns the inputs of Z's embedding, and the regressions on Z."""
         rank = self.config.smoother_rank
         if not self.config.keeps_values:
             return z, fit_smoothers(z, rank) if z.shape[2] else (), None
@@ -348,7 +349,7 @@ class ACIDModel(nn.Module):
         d: int,
         conditioning: Conditioning,
     ) -> Float[Tensor, "batch features columns n"]:
-        """Computes them for a few sets and targets at a time, and for some rows of a long table."""
+        """Does the same as `_features` in parts: few sets and targets, and row blocks."""
         batch, _, columns, n = channels.shape
         width = self.head.heads * self.config.head_width
         features = torch.empty(
@@ -381,11 +382,12 @@ def _compare_residuals(
     r: int,
     c: int,
 ) -> tuple[Float[Tensor, "sets r c compared"], Float[Tensor, "sets r c compared"]]:
-    """Correlates residuals: t and effect of the least, of the joint, of the best, and evened.
+    """Computes t and the log effect size of four residual statistics.
 
-    What a poor smoother leaves of Z in both looks like dependence; a dependence that is true stands
-    after each. So the least of all smoothers' statistics counts, and the lesser of the joint's and
-    the best's.
+    A smoother that fits poorly leaves traces of Z in both residuals, which look like dependence. A
+    true dependence remains after every smoother. So the statistics are: the minimum over all
+    smoothers, the minimum of the joint and the best smoother, the best smoother, and the best
+    smoother's residuals divided by their conditional scale.
     """
     t, effect = joint_correlations(x, y, r, c)
     linear, additive, joint, best, even = range(5)
@@ -397,19 +399,19 @@ def _compare_residuals(
 
 
 def _in_parts(like: Tensor) -> bool:
-    """Says whether entries go through the encoder in parts that a processor's cache can hold."""
+    """Says whether to encode in parts that fit a CPU cache: on a CPU, without gradients."""
     return like.device.type == "cpu" and not torch.is_grad_enabled()
 
 
 def _row_block(d_z: int) -> int:
-    """Returns how many rows of Z go through the encoder at once."""
+    """Returns the number of rows of Z per encoder call."""
     return min(blocks.ROW_BLOCK, max(1, _Z_PAIRS // max(1, d_z) ** 2))
 
 
 def _by_target(
     columns: Float[Tensor, "batch channels columns n"], t: int, d: int
 ) -> Float[Tensor, "m d channels n"]:
-    """Sets the d columns of each of t targets side by side, m = batch * t."""
+    """Reorders t * d columns into m = batch * t targets of d components."""
     return columns.unflatten(2, (t, d)).permute(0, 2, 3, 1, 4).flatten(0, 1)
 
 
@@ -420,5 +422,5 @@ def _unit(columns: Float[Tensor, "*columns n"]) -> Float[Tensor, "*columns n"]:
 
 
 def _full_precision(like: Tensor) -> torch.autocast:
-    """Keeps autocast away: regressions and differences of near-equal sums need their digits."""
+    """Disables autocast: regressions and differences of near-equal sums need full precision."""
     return torch.autocast(like.device.type, enabled=False)

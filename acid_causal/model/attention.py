@@ -2,8 +2,8 @@
 
 `MHAttn(A, B) = A Wq + Drop(FFN(LN(A Wq + Drop(mha(A, B)))))` (section "Model architecture").
 
-Tokens are laid out with their samples last, (batch, e, tokens, n): whatever is done to each sample
-on its own runs along memory, and a linear map is one large matrix product for each dataset.
+Tensors have their samples last, (batch, e, tokens, n): operations on each sample are contiguous in
+memory, and a linear map is one large matrix product for each dataset.
 """
 
 import math
@@ -13,10 +13,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import gelu, scaled_dot_product_attention
 
-# Where either side has up to so many tokens attention is done by hand; measured on a CPU.
-_FEW = 12
-# From so many tokens on both sides the copies that `_attend` makes cost less than they save.
-_MANY = 64
+# Up to this many tokens on either side an explicit loop is faster than torch's attention (CPU).
+_FEW_TOKENS = 12
+# Above this many tokens on both sides `_attend` is faster, in spite of its copies.
+_MANY_TOKENS = 64
 
 
 def linear_map(
@@ -63,7 +63,7 @@ class MHAttn(nn.Module):
     Args:
         e: width of a token.
         heads: attention heads; must divide e.
-        dropout: chance of dropping a unit, in training.
+        dropout: dropout probability.
     """
 
     def __init__(self, e: int, heads: int, dropout: float) -> None:
@@ -85,7 +85,7 @@ class MHAttn(nn.Module):
     def keys_values(
         self, b: Float[Tensor, "batch e tokens_b n"]
     ) -> tuple[Float[Tensor, "batch e tokens_b n"], Float[Tensor, "batch e tokens_b n"]]:
-        """Computes what `attend` needs of B, to be shared by many A."""
+        """Computes the keys and values of B for `attend`; they can be shared by many A."""
         return linear_map(self.key, b), linear_map(self.value, b)
 
     def attend(
@@ -97,17 +97,19 @@ class MHAttn(nn.Module):
         """Finishes the block for A, given the keys and values of B."""
         query = linear_map(self.query, a)
         tokens_a, tokens_b = query.shape[2], key.shape[2]
-        if tokens_b == 1:  # attention to a single token is that token
+        if tokens_b == 1:  # attention to a single token returns its value
             return self._finish(query, value.expand_as(query))
         heads = (self._split(query), self._split(key), self._split(value))
-        if min(tokens_a, tokens_b) <= _FEW:
+        if min(tokens_a, tokens_b) <= _FEW_TOKENS:
             return self._finish(query, _attend_one_by_one(*heads).flatten(1, 2))
         q, k, v = (tokens.permute(0, 4, 1, 3, 2) for tokens in heads)  # (batch, n, heads, _, w)
-        attend = scaled_dot_product_attention if min(tokens_a, tokens_b) <= _MANY else _attend
+        attend = (
+            scaled_dot_product_attention if min(tokens_a, tokens_b) <= _MANY_TOKENS else _attend
+        )
         return self._finish(query, attend(q, k, v).permute(0, 2, 4, 3, 1).flatten(1, 2))
 
     def to_itself(self, a: Float[Tensor, "batch e tokens n"]) -> Float[Tensor, "batch e tokens n"]:
-        """Lets each token attend to itself alone."""
+        """Lets each token attend only to itself."""
         return self._finish(linear_map(self.query, a), linear_map(self.value, a))
 
     def over_samples(
@@ -134,9 +136,9 @@ def _attend(
     key: Float[Tensor, "batch outer heads tokens_b w"],
     value: Float[Tensor, "batch outer heads tokens_b w"],
 ) -> Float[Tensor, "batch outer heads tokens_a w"]:
-    """Attention without a table of all pairs of tokens.
+    """Attends without storing the weights of all pairs of tokens.
 
-    PyTorch's kernels that keep none take four dimensions, the last of them along memory.
+    PyTorch's memory-efficient kernels need four dimensions, the last one contiguous.
     """
     q, k, v = (tokens.flatten(0, 1).contiguous() for tokens in (query, key, value))
     return scaled_dot_product_attention(q, k, v).unflatten(0, query.shape[:2])
@@ -147,9 +149,9 @@ def _attend_one_by_one(
     key: Float[Tensor, "batch heads w tokens_b n"],
     value: Float[Tensor, "batch heads w tokens_b n"],
 ) -> Float[Tensor, "batch heads w tokens_a n"]:
-    """Attention to a handful of tokens, one at a time, over all samples at once.
+    """Attends to a few tokens in a loop over tokens, vectorised over samples.
 
-    Matrix products and softmaxes of this size, one for each sample, are all overhead.
+    One small matrix product and softmax per sample would be mostly overhead.
     """
     tokens, scale = range(key.shape[3]), 1 / math.sqrt(query.shape[2])
     scores = torch.stack([(query * key[:, :, :, j : j + 1]).sum(2, keepdim=True) for j in tokens])

@@ -1,7 +1,7 @@
-"""The classifier of a model that keeps the user's scale: more evidence never means less.
+"""The classifier of models with `keeps_values`: monotone in every statistic, and unbounded.
 
-It is monotone in every statistic that it is given, and unbounded: what rows of the same population
-add, and what a stronger dependence adds, reaches the logit.
+A larger statistic never lowers the logit, and the logit keeps growing with the number of rows and
+with the strength of the dependence.
 """
 
 import math
@@ -13,20 +13,20 @@ from torch import Tensor, nn
 from torch.nn.functional import softplus
 
 _HIDDEN = 48
-# The learned part of the logit stays within this; what grows with n is added to it.
+# Bound on the learned part of the logit; the part that grows with n is added to it.
 _BOUND = 6.0
-# In training the whole logit stays within this, so that no single question rules a batch.
+# Bound on the whole logit in training, so that no single question dominates a batch.
 _TRAINING_BOUND = 10.0
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What two targets' comparison says, and what is known beforehand.
+    """Statistics of the comparison of two targets, and the facts of the question.
 
     Attributes:
         t: studentised statistics, of mean about 0 and variance about 1 under H0.
-        effect: logs of the sizes of the effects.
-        facts: what is known beforehand: how much Z explains, n and the size of Z.
+        effect: logs of effect sizes.
+        facts: explained and nonlinear shares of X and Y, n and d_z.
         n: number of rows.
     """
 
@@ -37,15 +37,15 @@ class Evidence:
 
 
 class MonotoneClassifier(nn.Module):
-    """The logit of dependence: a bounded network, monotone in the evidence, and a sum that grows.
+    """Computes the logit of dependence: a bounded monotone network plus an unbounded sum.
 
-    The sum is of `sqrt(n) (e - allowance)+`, e the size of an effect as a correlation, without what
-    chance adds to it. The allowance is what a regression's bias may leave, which is learned and
-    depends on how much Z explains.
+    The terms of the sum are `sqrt(n) max(0, e - allowance)`. Here e is an effect size on the scale
+    of a correlation, corrected for its expectation under H0. The allowance covers effects that come
+    from the bias of the regressions; it is learned as a function of the facts.
 
     Args:
-        statistics: how many statistics are compared.
-        facts: how many facts are known.
+        statistics: number of statistics.
+        facts: number of facts.
     """
 
     def __init__(self, statistics: int, facts: int) -> None:
@@ -73,7 +73,7 @@ class MonotoneClassifier(nn.Module):
         return logit
 
     def _growth(self, evidence: Evidence) -> Float[Tensor, " *questions"]:
-        # t = (n e^2 / v - 1) / sqrt(2): without the 1 it is what chance does not add.
+        # t = (n e^2 / v - 1) / sqrt(2). Solved for e without the 1, its expectation under H0.
         effect = (math.sqrt(2) * evidence.t.clamp(min=1e-6) / evidence.n).sqrt()
         beyond = (effect - softplus(self.allowance(evidence.facts))).clamp(min=0)
         return math.sqrt(evidence.n) * (beyond @ torch.softmax(self.share, dim=0))

@@ -1,4 +1,4 @@
-"""The architecture of a model, as a recipe writes it and a weights file keeps it."""
+"""The architecture of a model, as given in recipes and stored in weights files."""
 
 from dataclasses import dataclass
 
@@ -6,8 +6,8 @@ from acid_causal.errors import OptionError
 
 HEADS = ("cross-covariance", "paper")
 TRANSFORMS = ("rank-normal", "standardise", "values")
-# Sizes and their bounds, beyond any use: a file or a recipe may ask for no network of a terabyte.
-_LARGEST = {
+# Upper bounds of sizes, so that a damaged file or recipe cannot request terabytes of memory.
+_MAX_SIZE = {
     "e": 4096,
     "layers": 64,
     "attention_heads": 256,
@@ -25,18 +25,19 @@ class ModelConfig:
         e: width of a token.
         layers: encoder layers.
         attention_heads: heads of each attention block.
-        dropout: chance of dropping a unit in attention blocks, in training.
-        residual_channels: embed an entry together with its regression residuals given Z.
-        smoother_rank: most basis functions of a kernel smoother.
+        dropout: dropout probability in attention blocks.
+        residual_channels: embed each entry together with its regression residuals given Z.
+        smoother_rank: maximal number of basis functions of a kernel smoother.
         sample_attention: attention over samples (SoS) in each layer.
         head: "cross-covariance" (studentised, residualised) or "paper" (squared dot products).
-        head_count: interdependence heads, h.
-        head_width: features of a head.
-        classifier_facts: let the classifier see n, d_z, the explained variances and the plain
-            correlations of residuals beside the head's statistics; the paper's does not.
-        transform: what is done to each column first: "rank-normal" or "standardise" (the paper's).
-            "values" keeps the user's scale: regressions see values and ranks, components are
-            compared as one, and the classifier is monotone in what it compares.
+        head_count: number of interdependence heads, h.
+        head_width: number of features of a head.
+        classifier_facts: give the classifier n, d_z, the explained variances and the correlations
+            of residuals, beside the head's statistics; the paper's classifier has none of these.
+        transform: the transform of each column: "rank-normal", "standardise" (the paper's), or
+            "values". "values" keeps the scale of the data: regressions use values and ranks, all
+            components of a variable are compared together, and the classifier is monotone in its
+            statistics.
     """
 
     e: int = 32
@@ -53,7 +54,7 @@ class ModelConfig:
     transform: str = "rank-normal"
 
     def __post_init__(self) -> None:
-        for name, largest in _LARGEST.items():
+        for name, largest in _MAX_SIZE.items():
             if not 1 <= getattr(self, name) <= largest:
                 raise OptionError(f"{name} must be from 1 to {largest}, not {getattr(self, name)}")
         if not 0 <= self.dropout < 1:
@@ -76,5 +77,5 @@ class ModelConfig:
 
     @property
     def keeps_values(self) -> bool:
-        """Whether the user's scale reaches the regressions."""
+        """Whether the network sees values and not only ranks or standardised columns."""
         return self.transform == "values"

@@ -16,7 +16,7 @@ from acid_causal.model.config import ModelConfig
 
 @dataclass(frozen=True)
 class ZContext:
-    """What targets read of Z in one layer: keys and values of its tokens, sample by sample."""
+    """Keys and values of Z's tokens in one layer, to which targets attend sample by sample."""
 
     key: Float[Tensor, "batch e d_z n"]
     value: Float[Tensor, "batch e d_z n"]
@@ -35,9 +35,9 @@ class ZContext:
 
 
 class Layer(nn.Module):
-    """One layer: a skip connection and three attentions are summed, then an FFN.
+    """One layer: the sum of a skip connection and up to three attentions, then an FFN.
 
-    X and Y share weights; Z has its own.
+    X and Y share their weights; Z has separate ones.
     """
 
     def __init__(self, config: ModelConfig, *, updates_z: bool) -> None:
@@ -56,7 +56,7 @@ class Layer(nn.Module):
     def z_step(
         self, z: Float[Tensor, "batch e d_z n"]
     ) -> tuple[ZContext, Float[Tensor, "batch e d_z n"]]:
-        """Returns what targets read in this layer, and Z for the next layer."""
+        """Returns the context of this layer for targets, and Z for the next layer."""
         context = ZContext(*self.to_z.keys_values(z))
         if not self.updates_z:
             return context, z
@@ -68,7 +68,7 @@ class Layer(nn.Module):
     def target_step(
         self, x: Float[Tensor, "batch e columns n"], d: int, context: ZContext | None
     ) -> Float[Tensor, "batch e columns n"]:
-        """Updates targets of d columns each, all of which see themselves and Z."""
+        """Updates targets of d columns each; a target attends to its own columns and to Z."""
         h = x + self._over_dims(x, d)
         if context is not None:
             h = h + self.to_z.attend(x, context.key, context.value)
@@ -82,13 +82,13 @@ class Layer(nn.Module):
         if d == 1:
             return self.over_dims.to_itself(x)
         batch = len(x)
-        of_each = x.unflatten(2, (-1, d)).transpose(1, 2).flatten(0, 1)  # (batch * t, e, d, n)
-        attended = self.over_dims(of_each, of_each)
+        targets = x.unflatten(2, (-1, d)).transpose(1, 2).flatten(0, 1)  # (batch * t, e, d, n)
+        attended = self.over_dims(targets, targets)
         return attended.unflatten(0, (batch, -1)).transpose(1, 2).flatten(2, 3)
 
 
 class Encoder(nn.Module):
-    """L layers, run for Z once and for any number of targets after it."""
+    """L layers. Z goes through them once; any number of targets then reuse its contexts."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()

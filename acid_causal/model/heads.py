@@ -1,8 +1,9 @@
-"""Interdependence heads: how two encoded targets are compared.
+"""Interdependence heads: they compare two encoded targets.
 
-A head lifts each entry to `heads x width` features when a target is encoded, and compares the
-features of two targets when a question is asked, component by component; the largest of each
-statistic counts. It is symmetric in X and Y and in the rows.
+A head maps each entry of an encoded target to `heads x width` features. For a question it computes
+statistics of the features of two targets: for each pair of components, of which the model takes the
+maximum, or for all components jointly (`compare_jointly`). The statistics are symmetric in X and Y
+and do not depend on the order of rows.
 """
 
 import math
@@ -19,12 +20,12 @@ from acid_causal.model.config import ModelConfig
 
 @dataclass(frozen=True)
 class Lifted:
-    """Targets as a head compares them: m of them, of d components.
+    """Features of m targets of d components each, as a head compares them.
 
     Attributes:
-        features: by head, so that a comparison is one product of matrices for each.
+        features: grouped by head; a comparison is one matrix product per head.
         norms: |features|^2 of each row.
-        spread: what a comparison is studentised by.
+        spread: the target's factor in the standard deviation that studentises a statistic.
     """
 
     features: Float[Tensor, "m d heads width n"]
@@ -38,7 +39,7 @@ class Lifted:
 
 
 class PaperHead(nn.Module):
-    """The paper's head: squared dot products, averaged over rows, maximal over pairs."""
+    """The paper's head: squared dot products, averaged over rows; maximum over component pairs."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -53,7 +54,7 @@ class PaperHead(nn.Module):
         return self.lift(x)
 
     def spread(self, features: Float[Tensor, "m d heads width n"]) -> Float[Tensor, "m d heads"]:
-        """The paper's head does not studentise: ones."""
+        """Returns ones: the paper's head does not studentise."""
         return features.new_ones(features.shape[:3])
 
     def compare(self, x: Lifted, y: Lifted) -> Float[Tensor, "m d_x d_y statistics"]:
@@ -66,15 +67,15 @@ class PaperHead(nn.Module):
 class CrossCovarianceHead(nn.Module):
     """Studentised cross-covariance of features.
 
-    For one head and one pair of dimensions let C be the cross-covariance of the two targets'
-    features, Sx and Sy their covariances. Where the features' conditional means given Z are nil,
+    For one head and one pair of components let C be the cross-covariance of the two targets'
+    features, and Sx and Sy their covariances. If the features have conditional mean 0 given Z, then
 
         t = n |C|^2 - mean_i |x_i|^2 |y_i|^2 = sum_{i != j} (x_i . x_j) (y_i . y_j) / n
 
-    has mean about 0 under H0, whatever n is and however the features' spread depends on Z (a little
-    more, as one smoother residualised both on these rows); its standard deviation is about
-    sqrt(2) |Sx| |Sy| (Frobenius norms). Passed on are asinh(t / sd) and, as a size of effect,
-    log(|C|^2 / (|Sx| |Sy|)).
+    has mean about 0 under H0, for any n and also if the features are heteroscedastic given Z. (The
+    mean is slightly positive, since both are residualised by the same smoother on the same rows.)
+    Its standard deviation is about sqrt(2) |Sx| |Sy| (Frobenius norms). The statistics are
+    asinh(t / sd) and the log effect size log(|C|^2 / (|Sx| |Sy|)).
     """
 
     def __init__(self, config: ModelConfig) -> None:
@@ -89,14 +90,14 @@ class CrossCovarianceHead(nn.Module):
         return self.lift(x)
 
     def spread(self, features: Float[Tensor, "m d heads width n"]) -> Float[Tensor, "m d heads"]:
-        """Computes |Sx|: of one target alone, and so once for all of its questions."""
+        """Computes |Sx|; it depends on one target only and is shared by all its questions."""
         covariance = features @ features.mT / features.shape[4]
         return covariance.square().sum((-1, -2)).clamp(min=1e-20).sqrt()
 
     def compare(self, x: Lifted, y: Lifted) -> Float[Tensor, "m d_x d_y statistics"]:
         """Computes two statistics a head for m pairs of targets, for each pair of components."""
         n, d_x, d_y = x.n, x.features.shape[1], y.features.shape[1]
-        # Of all components at once; where there is one of each, nothing is copied.
+        # All components in one product; with one component each, nothing is copied.
         rows_x = x.features.transpose(1, 2).flatten(2, 3)  # (m, heads, d_x * width, n)
         rows_y = y.features.transpose(1, 2).flatten(2, 3)
         cross = (rows_x @ rows_y.mT / n).unflatten(2, (d_x, -1)).unflatten(4, (d_y, -1))
@@ -110,10 +111,10 @@ class CrossCovarianceHead(nn.Module):
     def joint_spread(
         self, features: Float[Tensor, "m d heads width n"]
     ) -> Float[Tensor, "m d heads"]:
-        """Computes |Sx| of all components of a target together, and writes it beside each."""
+        """Computes |Sx| of all components of a target jointly, repeated for each component."""
         together = features.transpose(1, 2).flatten(2, 3)  # (m, heads, d * width, n)
         if together.shape[2] > features.shape[4]:
-            together = together.mT  # the smaller of the two Gram matrices has the same norm
+            together = together.mT  # both Gram matrices have the same norm: take the smaller
         gram = together @ together.mT / features.shape[4]
         norm = gram.square().sum((-1, -2)).clamp(min=1e-20).sqrt()
         return norm[:, None].expand(-1, features.shape[1], -1)
@@ -121,13 +122,13 @@ class CrossCovarianceHead(nn.Module):
     def compare_jointly(
         self, x: Lifted, y: Lifted, r: int, c: int
     ) -> tuple[Float[Tensor, "sets r c heads"], Float[Tensor, "sets r c heads"]]:
-        """Computes t and the log of the effect, all components of a target together.
+        """Computes t and the log effect size of each pair of targets, over all components jointly.
 
         Args:
-            x: r targets of each set, their components side by side.
-            y: c targets of each set, likewise.
-            r: targets of a set in x.
-            c: targets of a set in y.
+            x: r targets per conditioning set, their components side by side.
+            y: c targets per conditioning set, likewise.
+            r: number of targets per set in x.
+            c: number of targets per set in y.
         """
         n, width = x.n, x.features.shape[3]
         rows_x = x.features.transpose(1, 2).flatten(2, 3)
@@ -135,21 +136,21 @@ class CrossCovarianceHead(nn.Module):
         d_x, d_y = x.features.shape[1] // r, y.features.shape[1] // c
         cross = (rows_x @ rows_y.mT / n).unflatten(2, (r, d_x * width))
         size = cross.unflatten(4, (c, d_y * width)).square().sum((3, 5)).permute(0, 2, 3, 1)
-        diagonal = _of_targets(_products(x.norms, y.norms) / n, r, c)
+        diagonal = _sum_over_components(_products(x.norms, y.norms) / n, r, c)
         spread = x.spread[:, ::d_x][:, :, None] * y.spread[:, ::d_y][:, None]
         t = (n * size - diagonal) / (math.sqrt(2) * spread)
         return t, torch.log(size / spread + 1e-6)
 
 
-def _of_targets(
+def _sum_over_components(
     components: Float[Tensor, "sets rows columns statistics"], r: int, c: int
 ) -> Float[Tensor, "sets r c statistics"]:
-    """Sums over the components of each target."""
+    """Sums statistics over the component pairs of each pair of targets."""
     return components.unflatten(2, (c, -1)).unflatten(1, (r, -1)).sum((2, 4))
 
 
 def squared_norms(features: Float[Tensor, "m d heads width n"]) -> Float[Tensor, "m d heads n"]:
-    """Computes |features|^2 of each row, without a second copy of a long table."""
+    """Computes |features|^2 of each row, in row blocks to save memory."""
     blocks = row_blocks(features.shape[4])
     return torch.cat([features[..., rows].square().sum(3) for rows in blocks], dim=3)
 
@@ -157,21 +158,21 @@ def squared_norms(features: Float[Tensor, "m d heads width n"]) -> Float[Tensor,
 def _products(
     x: Float[Tensor, "m d_x k n"], y: Float[Tensor, "m d_y k n"]
 ) -> Float[Tensor, "m d_x d_y k"]:
-    """Sums over rows the products of every component of X with every component of Y."""
+    """Computes sum_i x_i y_i over rows, for every component of X with every component of Y."""
     return (x.transpose(1, 2) @ y.permute(0, 2, 3, 1)).permute(0, 2, 3, 1)
 
 
 def residual_correlations(
     x: Float[Tensor, "m d_x channels n"], y: Float[Tensor, "m d_y channels n"]
 ) -> Float[Tensor, "m d_x d_y statistics"]:
-    """Computes two statistics a channel: how strongly residuals of the same regression correlate.
+    """Correlates residuals of the same regression; two statistics per channel.
 
-    What a classical test would do: r^2 in units of its variance under H0, robust to
-    heteroscedasticity (White 1980), as asinh; and log r^2 as a size of effect.
+    They are asinh(n r^2 / v), with v the heteroscedasticity-robust variance under H0 (White 1980),
+    and the log effect size log r^2.
 
     Args:
-        x: residuals of the one target, each of mean 0 and variance 1.
-        y: of the other.
+        x: residuals of one target, of mean 0 and variance 1.
+        y: residuals of the other.
     """
     n = x.shape[-1]
     r2 = (_products(x, y) / n).square()
@@ -187,51 +188,53 @@ def joint_correlations(
     r: int,
     c: int,
 ) -> tuple[Float[Tensor, "sets r c channels"], Float[Tensor, "sets r c channels"]]:
-    """Computes how strongly residuals of the same regression correlate, unbounded in strength.
+    """Correlates residuals of the same regression; the statistics are unbounded.
 
-    The squared correlation enters as the likelihood ratio -log(1 - r^2), which grows without end as
-    |r| nears 1, in units of a variance under H0 that dependence does not inflate: that of White
-    (1980), of the one residual and of what the other leaves of it. Sums over all pairs of
-    components, studentised by their correlations with one another.
+    The squared correlation enters as the likelihood ratio -log(1 - r^2), which is unbounded as |r|
+    approaches 1. It is divided by White's (1980) variance, computed from one residual and the other
+    after regression on it, so that dependence does not inflate the variance. Statistics are summed
+    over all pairs of components and studentised for the correlation among components.
 
     Args:
-        x: residuals of r targets of each set, of mean 0 and variance 1, components side by side.
-        y: of c targets.
-        r: targets of a set in x.
-        c: targets of a set in y.
+        x: residuals of r targets per set, of mean 0 and variance 1, components side by side.
+        y: residuals of c targets per set, likewise.
+        r: number of targets per set in x.
+        c: number of targets per set in y.
 
     Returns:
-        t, of mean about 0 and variance about 1 under H0, and the log of the size of the effect.
+        t, of mean about 0 and variance about 1 under H0, and the log effect size.
     """
     n = x.shape[-1]
     d_x, d_y = x.shape[1] // r, y.shape[1] // c
     rho = (_products(x, y) / n).clamp(-1, 1)
     x2, y2 = x.square(), y.square()
     both = _products(x2, y2) / n
-    # E x^2 (y - rho x)^2 / (1 - rho^2), and with x and y exchanged.
-    of_x = both - 2 * rho * _products(x2 * x, y) / n + rho.square() * _fourth(x2)[:, :, None]
-    of_y = both - 2 * rho * _products(x, y2 * y) / n + rho.square() * _fourth(y2)[:, None]
+    # E x^2 (y - rho x)^2, and the same with x and y exchanged.
+    of_x = both - 2 * rho * _products(x2 * x, y) / n + rho.square() * _fourth_moment(x2)[:, :, None]
+    of_y = both - 2 * rho * _products(x, y2 * y) / n + rho.square() * _fourth_moment(y2)[:, None]
     unexplained = (1 - rho.square()).clamp(min=1e-6)
     variance = (0.5 * (of_x + of_y) / unexplained).clamp(min=0.05, max=1e3)
     ratio = -torch.log(unexplained)
-    spread = _correlated(x, r)[:, :, None] * _correlated(y, c)[:, None]
-    size, noise = _of_targets(ratio, r, c), _of_targets(variance, r, c)
+    spread = _correlation_norm(x, r)[:, :, None] * _correlation_norm(y, c)[:, None]
+    size, noise = _sum_over_components(ratio, r, c), _sum_over_components(variance, r, c)
     t = (n * size - noise) / (math.sqrt(2) * spread * noise / (d_x * d_y))
     return t, torch.log(size / spread + 1e-6)
 
 
-def _fourth(squares: Float[Tensor, "sets rows channels n"]) -> Float[Tensor, "sets rows channels"]:
+def _fourth_moment(
+    squares: Float[Tensor, "sets rows channels n"],
+) -> Float[Tensor, "sets rows channels"]:
     return squares.square().mean(-1)
 
 
-def _correlated(
+def _correlation_norm(
     x: Float[Tensor, "sets rows channels n"], r: int
 ) -> Float[Tensor, "sets r channels"]:
     """Computes the Frobenius norm of the correlation matrix of each target's components."""
     if x.shape[1] == r:
         return torch.ones_like(x[..., 0])
-    of_each = x.unflatten(1, (r, -1)).transpose(2, 3)  # (sets, r, channels, d, n)
-    return (of_each @ of_each.mT / x.shape[-1]).square().sum((-1, -2)).sqrt()
+    targets = x.unflatten(1, (r, -1)).transpose(2, 3)  # (sets, r, channels, d, n)
+    return (targets @ targets.mT / x.shape[-1]).square().sum((-1, -2)).sqrt()
 
 
 def make_head(config: ModelConfig) -> PaperHead | CrossCovarianceHead:

@@ -1,4 +1,4 @@
-"""What is left of targets once Z has been regressed out: the channels that the network reads."""
+"""Regresses targets on Z and prepares the residuals as input channels of the network."""
 
 from dataclasses import dataclass
 
@@ -6,69 +6,74 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from acid_causal.model.smoothers import RIDGES, Smoother, follows_one, follows_smoothly
+from acid_causal.model.smoothers import (
+    RIDGES,
+    Smoother,
+    is_function_of_column,
+    is_smooth_function_of_column,
+)
 from acid_causal.model.transform import rank_normal, tame
 
 SMOOTHERS = 3
-# How strongly the log of squared residuals is smoothed: noise rules it, so a heavy ridge.
+# Ridge of the regression of log squared residuals on Z; large, as these are very noisy.
 _SCALE_RIDGE = RIDGES.index(1.0)
-# By how much, at most, the log of the scale may differ from its mean, and what is added to squared
-# residuals before their log is taken: on ranks, whose scale changes little, and on values.
+# For `_even_scale`: the maximal deviation of the log scale from its mean, and the number added to
+# squared residuals before the log. The scale of ranks varies less than that of values.
 _SCALE_OF_RANKS, _SCALE_OF_VALUES = (1.5, 0.05), (3.0, 0.002)
 
-# A residual of less than this sd, of the linear smoother and of the others, is no more than what
-# ranks and ridges leave of an exact function of Z.
+# A target counts as a function of Z if the sd of its residual is below this, for the linear and
+# the other smoothers: the ridge penalty leaves about so much of an exact function.
 _DETERMINED_LINEAR, _DETERMINED = 0.01, 0.03
-# The same of values: least squares leave rounding alone; what smoothers leave has no such floor.
-_DUST_LINEAR, _DUST = 1e-5, 3e-3
-# Least squares: rows with Z this many standard deviations out count half, and directions of Z with
-# less than this share of its largest singular value are rounding.
-_FAR, _NEGLIGIBLE = 3.0, 1e-11
-# Forms of a target that are regressed.
+# The same for models with `keeps_values`, where least squares leave only rounding errors.
+_DETERMINED_LEAST_SQUARES, _DETERMINED_VALUES = 1e-5, 3e-3
+# Least squares: rows whose Z is this many standard deviations from the centre get half the weight;
+# singular values below this share of the largest are treated as 0.
+_FAR, _RANK_TOLERANCE = 3.0, 1e-11
+# Number of forms of a target that `regress_values` regresses.
 _FORMS = 3
 
 
 @dataclass(frozen=True, eq=False)
 class LeastSquares:
-    """Weighted least squares on a conditioning set, an intercept included, in double precision.
+    """Weighted least squares on a conditioning set, with an intercept, in double precision.
 
     Attributes:
         basis: orthonormal columns that span the weighted design.
-        root: square roots of the rows' weights.
-        left: one minus the leverage of each row.
+        root: square roots of the weights of the rows.
+        freedom: one minus the leverage of each row.
     """
 
     basis: Float[Tensor, "batch n k"]
     root: Float[Tensor, "batch n"]
-    left: Float[Tensor, "batch n"]
+    freedom: Float[Tensor, "batch n"]
 
     @classmethod
     def fit(cls, z: Float[Tensor, "batch n d_z"]) -> "LeastSquares":
         """Prepares the regression on Z.
 
         Args:
-            z: robustly scaled values. Rows far out weigh less, as one of them alone could turn
-                the plane; an exact relation is found under any weights.
+            z: robustly scaled values. Rows far from the centre get less weight, since one outlier
+                could determine the fit; weights do not matter for an exact relation.
         """
         root = (1 + z.square().mean(dim=2) / _FAR**2).rsqrt()
         design = torch.cat([torch.ones_like(z[..., :1]), z], dim=2) * root[..., None]
-        # Columns of one size, so that the cut-off below means the same for all.
+        # Columns of equal norm, so that the cut-off for singular values suits all of them.
         design = design / design.norm(dim=1, keepdim=True).clamp(min=1e-300)
         q, r = torch.linalg.qr(design)
         u, s, _ = torch.linalg.svd(r)
-        basis = (q @ u) * (s > _NEGLIGIBLE * s[:, :1])[:, None, :]
-        left = (1 - basis.square().sum(dim=2)).clamp(min=1e-3)
-        return cls(basis, root, left)
+        basis = (q @ u) * (s > _RANK_TOLERANCE * s[:, :1])[:, None, :]
+        freedom = (1 - basis.square().sum(dim=2)).clamp(min=1e-3)
+        return cls(basis, root, freedom)
 
     def __getitem__(self, sets: slice) -> "LeastSquares":
         """Selects some of a batch of sets, without a copy."""
-        return LeastSquares(self.basis[sets], self.root[sets], self.left[sets])
+        return LeastSquares(self.basis[sets], self.root[sets], self.freedom[sets])
 
     def residuals(self, v: Float[Tensor, "batch t n"]) -> Float[Tensor, "batch t n"]:
         """Computes leave-one-out residuals."""
         weighted = v * self.root[:, None]
-        rest = weighted - (weighted @ self.basis) @ self.basis.mT
-        return rest / (self.root * self.left)[:, None]
+        residual = weighted - (weighted @ self.basis) @ self.basis.mT
+        return residual / (self.root * self.freedom)[:, None]
 
 
 @dataclass(frozen=True)
@@ -76,12 +81,12 @@ class Regressed:
     """Columns after their regressions on Z.
 
     Attributes:
-        channels: what an entry is embedded from: the value, its residuals, the best or last of
-            them on an even scale too, and the logs of their sds.
-        compared: residuals whose plain correlations the classifier sees.
+        channels: inputs of the embedding: the value, its residuals, one residual divided by its
+            conditional scale (`_even_scale`), and the logs of the residuals' sizes.
+        compared: residuals whose correlations the classifier sees.
         explained: share of each column's variance that Z explains, by the best regression.
-        nonlinear: share of what least squares leave that the other regressions explain.
-        determined: which columns are functions of Z for all practical purposes.
+        nonlinear: share of the least-squares residual that nonlinear regressions explain.
+        determined: which columns are functions of Z up to numerical error.
     """
 
     channels: Float[Tensor, "batch channels columns n"]
@@ -99,30 +104,30 @@ def regress_ranks(
     *,
     channels: bool,
 ) -> Regressed:
-    """Regresses columns that were transformed before; all smoothers' residuals are compared.
+    """Regresses transformed columns on Z; the residuals of all smoothers are compared.
 
     Args:
-        v: the columns.
+        v: the columns, transformed to ranks or standardised.
         z: the conditioning set, likewise.
         smoothers: regressions on Z; none if Z is empty.
-        order: rows in the order of each column of Z.
-        channels: whether residuals are shown beside the value.
+        order: rows sorted by each column of Z.
+        channels: whether the channels hold residuals beside the value.
     """
-    of_each = {smoother: smoother.residuals(v)[0] for smoother in smoothers}
-    residuals = [of_each[smoother] for smoother in smoothers] or [v] * SMOOTHERS
+    by_smoother = {smoother: smoother.residuals(v)[0] for smoother in smoothers}
+    residuals = [by_smoother[smoother] for smoother in smoothers] or [v] * SMOOTHERS
     sds = [r.square().mean(2, keepdim=True).sqrt().clamp(1e-3, 1.5) for r in residuals]
     least = torch.cat(sds, dim=2).amin(dim=2)
     determined = (sds[0][..., 0] < _DETERMINED_LINEAR) | (least < _DETERMINED)
-    determined |= follows_one(order, z, v)
-    shown = v[:, None]
+    determined |= is_function_of_column(order, z, v)
+    inputs = v[:, None]
     if channels:
         scaled = [r / sd for r, sd in zip(residuals, sds, strict=True)]
         logs = [sd.log().expand_as(v) for sd in sds]
         even = _even_scale(scaled[-1], smoothers[-1] if smoothers else None, *_SCALE_OF_RANKS)
-        shown = torch.stack([v, *scaled, even, *logs], dim=1)
+        inputs = torch.stack([v, *scaled, even, *logs], dim=1)
     return Regressed(
-        shown,
-        compared=shown[:, 1 : 2 + SMOOTHERS],
+        inputs,
+        compared=inputs[:, 1 : 2 + SMOOTHERS],
         explained=1 - least.square().clamp(max=1),
         nonlinear=torch.zeros_like(least),
         determined=determined,
@@ -136,35 +141,36 @@ def regress_values(
     least_squares: LeastSquares | None,
     order: Int[Tensor, "batch d_z n"],
 ) -> Regressed:
-    """Regresses columns in the user's scale and in ranks; each takes the form that Z tells most of.
+    """Regresses values and ranks of columns on Z; each column uses the form that Z explains best.
 
-    The forms are the tamed values, the normal scores of their ranks, and what least squares leave
-    of the values, tamed. The best has the least mean absolute leave-one-out residual, relative to
-    that of the column itself. Compared are the residuals of the linear, the additive and the joint
-    smoother, of the best of them, and that one on an even scale.
+    A column has three forms: its values with outliers compressed (`tame`), the normal scores of its
+    ranks, and its least-squares residual, also compressed. The best form has the smallest mean
+    absolute leave-one-out residual, relative to the mean absolute value of the column. Compared are
+    the residuals of the linear, additive and joint smoothers, those of the best of the three, and
+    the latter divided by their conditional scale.
 
     Args:
         v: the columns, robustly scaled, in double precision.
         z: the conditioning set, likewise.
         smoothers: regressions on Z; none if Z is empty.
         least_squares: least squares on the values of Z; None if Z is empty.
-        order: rows in the order of each column of Z.
+        order: rows sorted by each column of Z.
     """
     ranks = rank_normal(v.mT).mT.float()
     if least_squares is None:
-        shown = torch.stack([ranks] * (2 + SMOOTHERS) + [torch.zeros_like(ranks)] * SMOOTHERS, 1)
-        none = torch.zeros_like(ranks[..., 0])
+        inputs = torch.stack([ranks] * (2 + SMOOTHERS) + [torch.zeros_like(ranks)] * SMOOTHERS, 1)
+        zero = torch.zeros_like(ranks[..., 0])
         compared = ranks[:, None].expand(-1, 2 + SMOOTHERS, -1, -1)
-        return Regressed(shown, compared, none, none, none > 0)
-    left = least_squares.residuals(v)
-    share = _size(left) / _size(v - v.mean(2, keepdim=True)).clamp(min=1e-300)
-    spread = _size(left).clamp(min=1e-300)
-    forms = [_standardised(tame(v)).float(), ranks, _standardised(tame(left / spread)).float()]
+        return Regressed(inputs, compared, zero, zero, zero > 0)
+    linear = least_squares.residuals(v)
+    share = _size(linear) / _size(v - v.mean(2, keepdim=True)).clamp(min=1e-300)
+    spread = _size(linear).clamp(min=1e-300)
+    forms = [_standardised(tame(v)).float(), ranks, _standardised(tame(linear / spread)).float()]
     columns = v.shape[1]
-    together = torch.cat(forms, dim=1)  # (batch, 3 * columns, n)
-    of_each = {s: s.residuals(together)[0].unflatten(1, (_FORMS, columns)) for s in smoothers}
-    loo = torch.stack([of_each[s] for s in smoothers], dim=1)  # (batch, smoothers, forms, _, n)
-    # Relative to the column: what is left of a residual of least squares is a share of a share.
+    stacked = torch.cat(forms, dim=1)  # (batch, 3 * columns, n)
+    by_smoother = {s: s.residuals(stacked)[0].unflatten(1, (_FORMS, columns)) for s in smoothers}
+    loo = torch.stack([by_smoother[s] for s in smoothers], dim=1)  # (batch, smoothers, forms, _, n)
+    # Errors relative to the column. The third form is itself a residual: multiply by its share.
     linear_share = share[..., 0].float().clamp(max=1)
     scale = torch.stack([_size(form)[..., 0] for form in forms], dim=1)  # (batch, forms, columns)
     error = loo.abs().mean(-1) / scale[:, None].clamp(min=1e-6)
@@ -179,20 +185,21 @@ def regress_values(
     chosen = scaled.gather(1, best[..., None].expand(-1, -1, -1, v.shape[2]))[:, 0]
     even = _standardised(_even_scale(chosen, smoothers[-1], *_SCALE_OF_VALUES))
     logs = error.clamp(1e-3, 1.5).log()[..., None].expand_as(residuals)
-    shown = torch.cat([ranks[:, None], scaled, even[:, None], logs], dim=1)
-    in_units = v / _size(v).clamp(min=1e-300)
+    inputs = torch.cat([ranks[:, None], scaled, even[:, None], logs], dim=1)
+    unit_size = v / _size(v).clamp(min=1e-300)
     return Regressed(
-        shown,
+        inputs,
         compared=torch.cat([scaled, chosen[:, None], even[:, None]], dim=1),
         explained=1 - least.square().clamp(max=1),
         nonlinear=1 - (least / linear_share.clamp(min=1e-12)).clamp(max=1),
-        determined=(linear_share < _DUST_LINEAR)
-        | (least < _DUST)
-        | follows_smoothly(order, z, in_units),
+        determined=(linear_share < _DETERMINED_LEAST_SQUARES)
+        | (least < _DETERMINED_VALUES)
+        | is_smooth_function_of_column(order, z, unit_size),
     )
 
 
 def _size(columns: Float[Tensor, "*columns n"]) -> Float[Tensor, "*columns 1"]:
+    """Computes the mean absolute value of each column."""
     return columns.abs().mean(-1, keepdim=True)
 
 
@@ -204,10 +211,11 @@ def _standardised(columns: Float[Tensor, "*columns n"]) -> Float[Tensor, "*colum
 def _even_scale(
     residual: Float[Tensor, "batch columns n"], smoother: Smoother | None, most: float, floor: float
 ) -> Float[Tensor, "batch columns n"]:
-    """Divides residuals by their standard deviation given Z, itself a regression on Z.
+    """Divides residuals by an estimate of their standard deviation given Z.
 
-    Where the noise of X and of Y both swell with Z, products of their residuals are ruled by the
-    few rows with large ones: independent variables look dependent, and weak dependence drowns.
+    The estimate is a regression of log squared residuals on Z. If the noise of X and of Y both
+    depend on Z, a few rows with large residuals dominate the products: independent variables look
+    dependent, and weak dependence is missed.
     """
     if smoother is None:
         return residual

@@ -1,10 +1,10 @@
-"""Closed-form regressions on a conditioning set: the transformer need not relearn them.
+"""Closed-form regressions on a conditioning set, which the transformer then need not learn.
 
-A smoother is a linear map H that depends on Z alone. Its leave-one-out residual of a target v is
-`(v - Hv) / (1 - diag H)`. Each smoother is kernel ridge regression in a low-rank basis, found by
-pivoted Cholesky, so that it costs `n m^2` once for Z and `n m` for each target. Neither the order
-of rows nor that of Z's columns matters: pivots are chosen by the kernel, not by position. The rows
-of a target run along memory.
+A smoother is a linear map H that depends only on Z. The leave-one-out residual of a target v is
+`(v - Hv) / (1 - diag H)`. Each smoother is kernel ridge regression in a basis of rank m, computed
+by pivoted Cholesky. It costs `n m^2` once for Z and `n m` for each target. Results do not depend on
+the order of rows or of Z's columns, since pivots are chosen by values and not by position. Targets
+have their rows last, contiguous in memory.
 """
 
 import math
@@ -18,18 +18,19 @@ from torch import Tensor
 from acid_causal.model.blocks import row_blocks
 from acid_causal.model.spectral import eigh
 
-# Noise variance relative to the kernel's; each target picks one by its leave-one-out error.
+# Candidate ridge penalties; each target uses the one with the smallest leave-one-out error.
 RIDGES = (0.003, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-# Pivots that explain less than this of a point's kernel variance are left out.
+# Pivots with a residual kernel variance below this are left out.
 _NEGLIGIBLE = 1e-4
 
-# Fine smoothers: the widths of their kernels, and how their rank grows with the rows.
+# Fine smoothers: kernel widths, and how the rank grows: as (n / _ROWS_OF_RANK)^.35, up to a factor.
 _WIDE, _NARROW, _ROUGH = 1.0, 0.2, 0.5
 _ROWS_OF_RANK, _MOST_FINER = 300, 2.5
-# A target that its neighbours miss by less than this is a function; so few rows show nothing.
-_DUST, _FEWEST = 2e-3, 30
+# A target counts as a function of Z if interpolation between neighbours errs by less than this;
+# with fewer rows than `_MIN_ROWS` that is not tested.
+_MAX_FUNCTION_ERROR, _MIN_ROWS = 2e-3, 30
 
-# From squared differences to one point, for each variable, to the kernel of each row and it.
+# A kernel, given the squared difference of each row to one point in each variable.
 Kernel = Callable[[Float[Tensor, "batch d_z n"]], Float[Tensor, "batch n"]]
 
 
@@ -38,9 +39,9 @@ class Smoother:
     """One smoother in its eigenbasis: `H = 1/n + U diag(s / (s + ridge)) U^T`.
 
     Attributes:
-        u: orthonormal columns, orthogonal to the constant; (batch, n, m).
-        shrink: s / (s + ridge) for each of `RIDGES`; (batch, ridges, m).
-        leverage: diag H for each ridge; (batch, ridges, n).
+        u: orthonormal columns, orthogonal to the constant.
+        shrink: s / (s + ridge) for each of `RIDGES`.
+        leverage: diag H for each ridge.
     """
 
     u: Float[Tensor, "batch n m"]
@@ -54,14 +55,14 @@ class Smoother:
     def residuals(
         self, v: Float[Tensor, "batch t n"]
     ) -> tuple[Float[Tensor, "batch t n"], Int[Tensor, "batch t"]]:
-        """Computes leave-one-out residuals, each target with its own best ridge.
+        """Computes leave-one-out residuals of each target at its best ridge.
 
         Returns:
             The residuals, and the index of the ridge of each target.
         """
         centred = v - v.mean(dim=2, keepdim=True)
         coefficients = centred @ self.u  # (batch, t, m)
-        # All ridges in one product, side by side: a product for each would copy the basis.
+        # One product for all ridges: one for each would copy the basis.
         shrunken = coefficients[:, :, None] * self.shrink[:, None]  # (batch, t, ridges, m)
         fits = (shrunken.flatten(1, 2) @ self.u.mT).unflatten(1, shrunken.shape[1:3])
         return leave_one_out(centred, fits, 1 - self.leverage)
@@ -69,20 +70,20 @@ class Smoother:
     def cross_validation(
         self, energy: Float[Tensor, "batch t 1"], coefficients: Float[Tensor, "batch t m"]
     ) -> Float[Tensor, "batch t ridges"]:
-        """Estimates the mean squared error of prediction at each ridge, up to a constant factor.
+        """Computes the generalised cross-validation of each ridge, up to a constant factor.
 
         Args:
             energy: sum of squares of each centred target.
             coefficients: the targets in the basis.
         """
-        left = energy - coefficients.square() @ (2 * self.shrink - self.shrink.square()).mT
+        unexplained = energy - coefficients.square() @ (2 * self.shrink - self.shrink.square()).mT
         freedom = 1 - self.leverage.mean(dim=2)
-        return left / freedom.clamp(min=0.02).square()[:, None]
+        return unexplained / freedom.clamp(min=0.02).square()[:, None]
 
     def smooth(
         self, v: Float[Tensor, "batch t n"], ridges: Int[Tensor, "batch t"]
     ) -> Float[Tensor, "batch t n"]:
-        """Computes the fit Hv of each target at a ridge of its own."""
+        """Computes the fit Hv, given the index of the ridge of each target."""
         mean = v.mean(dim=2, keepdim=True)
         index = ridges[..., None].expand(-1, -1, self.shrink.shape[-1])
         shrink = self.shrink.gather(1, index)  # (batch, t, m)
@@ -94,7 +95,7 @@ def leave_one_out(
     fits: Float[Tensor, "batch t ridges n"],
     freedom: Float[Tensor, "batch ridges n"],
 ) -> tuple[Float[Tensor, "batch t n"], Int[Tensor, "batch t"]]:
-    """Computes leave-one-out residuals of linear smoothers, at the ridge where they are smallest.
+    """Computes leave-one-out residuals of each target at the ridge with the smallest error.
 
     Args:
         v: the targets.
@@ -113,12 +114,12 @@ def leave_one_out(
 def residualise(
     v: Float[Tensor, "batch t n"], smoothers: Sequence[Smoother]
 ) -> Float[Tensor, "batch t n"]:
-    """Takes from each target what Z tells of it, so that its conditional mean is nil.
+    """Subtracts the regression on Z from each target, so that its conditional mean is about 0.
 
-    Smoothers and ridges are averaged by exp(-n/2 log V), V their generalised cross-validation
-    (Golub, Heath, Wahba 1979): in effect the best one, without a jump where two are equally good.
-    It needs no residuals, so that many targets cost little more than one fit each. Without
-    smoothers only the mean is taken.
+    The fit is an average over smoothers and ridges with weights exp(-n/2 log V), V the generalised
+    cross-validation (Golub, Heath, Wahba 1979). In effect this selects the best one, but the result
+    is continuous where two are equally good. V needs no residuals, so many targets are cheap.
+    Without smoothers only the mean is subtracted.
     """
     v = v - v.mean(dim=2, keepdim=True)
     if not smoothers:
@@ -131,7 +132,7 @@ def residualise(
 def residualise_(
     v: Float[Tensor, "batch t n"], smoothers: Sequence[Smoother]
 ) -> Float[Tensor, "batch t n"]:
-    """Does the same in place, for a table of which no copy should be made; without a gradient."""
+    """Does the same as `residualise`, in place and without a gradient, to save memory."""
     v -= v.mean(dim=2, keepdim=True)
     if not smoothers:
         return v
@@ -140,14 +141,14 @@ def residualise_(
     for rows in row_blocks(n):
         energy += v[..., rows].square().sum(dim=2, keepdim=True)
         coefficients = coefficients + v[..., rows] @ _side_by_side(smoothers, rows)
-    left = _shrink(smoothers, energy, coefficients, n)
+    shrunken = _shrink(smoothers, energy, coefficients, n)
     for rows in row_blocks(n):
-        v[..., rows].baddbmm_(left, _side_by_side(smoothers, rows).mT, alpha=-1)
+        v[..., rows].baddbmm_(shrunken, _side_by_side(smoothers, rows).mT, alpha=-1)
     return v
 
 
 def _side_by_side(smoothers: Sequence[Smoother], rows: slice) -> Float[Tensor, "batch rows m"]:
-    """Joins the bases of distinct smoothers: one product with all is faster than one with each."""
+    """Concatenates the bases of distinct smoothers, for one matrix product with all of them."""
     return torch.cat([smoother.u[:, rows] for smoother in dict.fromkeys(smoothers)], dim=2)
 
 
@@ -157,18 +158,18 @@ def _shrink(
     coefficients: Float[Tensor, "batch t m"],
     n: int,
 ) -> Float[Tensor, "batch t m"]:
-    """Averages ridges and smoothers: what is left of each target's coefficients in all bases.
+    """Shrinks each target's coefficients in all bases, averaged over ridges and smoothers.
 
-    A smoother that is there twice has twice the weight, and is computed once.
+    A smoother that occurs twice has twice the weight, and is computed once.
     """
     distinct = list(dict.fromkeys(smoothers))
-    of_each = coefficients.split([smoother.u.shape[2] for smoother in distinct], dim=2)
+    by_smoother = coefficients.split([smoother.u.shape[2] for smoother in distinct], dim=2)
     with torch.no_grad():
-        scores = [s.cross_validation(energy, c) for s, c in zip(distinct, of_each, strict=True)]
-        times = [smoothers.count(smoother) for smoother in distinct for _ in RIDGES]
+        scores = [s.cross_validation(energy, c) for s, c in zip(distinct, by_smoother, strict=True)]
+        counts = [smoothers.count(smoother) for smoother in distinct for _ in RIDGES]
         log_error = torch.cat(scores, dim=2).clamp(min=1e-12).log()
-        log_times = torch.tensor(times, dtype=energy.dtype, device=energy.device).log()
-        weights = torch.softmax(log_times - 0.5 * n * log_error, dim=2)
+        log_count = torch.tensor(counts, dtype=energy.dtype, device=energy.device).log()
+        weights = torch.softmax(log_count - 0.5 * n * log_error, dim=2)
         shrink = [
             weight @ smoother.shrink
             for smoother, weight in zip(distinct, weights.split(len(RIDGES), dim=2), strict=True)
@@ -176,14 +177,14 @@ def _shrink(
     return torch.cat(shrink, dim=2) * coefficients
 
 
-# Hundreds of small steps: a compiler would unroll them all.
+# Not compiled: torch.compile would unroll the hundreds of pivoting steps.
 @torch.compiler.disable  # type: ignore[untyped-decorator]
 def fit_smoothers(z: Float[Tensor, "batch n d_z"], rank: int) -> tuple[Smoother, ...]:
-    """Fits the linear, the additive and the joint smoother to standardised conditioning variables.
+    """Builds the linear, the additive and the joint smoother on a conditioning set.
 
     Args:
         z: conditioning variables, each of about unit variance; d_z at least 1.
-        rank: most basis functions of a kernel smoother.
+        rank: maximal number of basis functions of a kernel smoother.
     """
     d_z = z.shape[-1]
 
@@ -195,8 +196,8 @@ def fit_smoothers(z: Float[Tensor, "batch n d_z"], rank: int) -> tuple[Smoother,
             -0.5 * squares.sum(1) / (0.5 * d_z + 0.5)
         )
 
-    # A basis is made of small differences too: in single precision it would depend on what else is
-    # in the batch.
+    # Pivoted Cholesky subtracts nearly equal numbers. In single precision the result would vary
+    # with the batch.
     dtype, z = z.dtype, z.double()
     linear = _in_eigenbasis(z / math.sqrt(d_z), dtype)
     of_each = _in_eigenbasis(_pivoted_cholesky(z, additive, rank)[0], dtype)
@@ -205,20 +206,23 @@ def fit_smoothers(z: Float[Tensor, "batch n d_z"], rank: int) -> tuple[Smoother,
     return linear, of_each, _in_eigenbasis(_pivoted_cholesky(z, joint, rank)[0], dtype)
 
 
-# Hundreds of small steps: a compiler would unroll them all.
+# Not compiled: torch.compile would unroll the hundreds of pivoting steps.
 @torch.compiler.disable  # type: ignore[untyped-decorator]
 def fit_fine_smoothers(
     z: Float[Tensor, "batch n d_z"], ranks: Float[Tensor, "batch n d_z"], rank: int
 ) -> tuple[Smoother, ...]:
-    """Fits the same three kinds to values and ranks of Z together, more finely with more rows.
+    """Builds the same three smoothers on values and ranks of Z together, with growing rank.
 
-    A function that is smooth in the values or in the ranks of Z is followed alike. The kernels are
-    rational quadratics, each a mixture of Gaussian kernels of all widths, at two scales.
+    They fit functions that are smooth in the values of Z and functions that are smooth in its
+    ranks. The kernels are rational quadratics (mixtures of Gaussian kernels of all widths) at two
+    scales.
 
     Args:
-        z: conditioning variables, tamed, of about unit variance; d_z at least 1.
+        z: conditioning variables of about unit variance, outliers compressed (`tame`); d_z at
+            least 1.
         ranks: the normal scores of their ranks.
-        rank: most basis functions of a kernel smoother at `_ROWS_OF_RANK` rows and below.
+        rank: maximal number of basis functions of a kernel smoother up to `_ROWS_OF_RANK` rows;
+            with more rows it grows.
     """
     n, d_z = z.shape[1:]
     rank = round(rank * min(max(1.0, (n / _ROWS_OF_RANK) ** 0.25), _MOST_FINER))
@@ -270,55 +274,58 @@ def _kernel_matrix(
     return kernel(squares.flatten(2)).unflatten(1, (z.shape[1], at.shape[1]))
 
 
-def follows_smoothly(
+def is_smooth_function_of_column(
     order: Int[Tensor, "batch d_z n"],
     z: Float[Tensor, "batch n d_z"],
     v: Float[Tensor, "batch t n"],
 ) -> Bool[Tensor, "batch t"]:
-    """Says which targets are smooth functions of a single column of Z, but for numerical dust.
+    """Finds targets that are smooth functions of a single column of Z, up to numerical error.
 
-    In the order of that column each row is predicted by the line through its neighbours, whose
-    error falls with the square of their distance; noise of a hundredth of the target is far more.
-    Rows that share their value of Z with another have no order among them and are left out.
+    Rows are sorted by that column, and each is predicted by linear interpolation between its two
+    neighbours. For a smooth function the error is quadratic in the gap between them, far below that
+    of noise with 1 % of the target's scale. Rows that share their value of Z have no order and are
+    left out.
 
     Args:
-        order: rows in the order of each column of Z.
+        order: rows sorted by each column of Z.
         z: the columns, of about unit scale.
         v: targets of about unit scale.
     """
     found = torch.zeros_like(v[..., 0], dtype=torch.bool)
     n = v.shape[2]
-    if n < _FEWEST:
+    if n < _MIN_ROWS:
         return found
     for k in range(order.shape[1]):
         by_z = order[:, k]
         at = z[..., k].gather(1, by_z)
         gap = at.diff(dim=1)
-        alone = (gap[:, 1:] > 0) & (gap[:, :-1] > 0)  # (batch, n - 2)
+        untied = (gap[:, 1:] > 0) & (gap[:, :-1] > 0)  # (batch, n - 2)
         target = v.gather(2, by_z[:, None].expand_as(v))
         share = gap[:, :-1] / (gap[:, 1:] + gap[:, :-1]).clamp(min=1e-300)
         line = target[..., :-2] + (target[..., 2:] - target[..., :-2]) * share[:, None]
         error = (target[..., 1:-1] - line).abs()
-        # Nine rows in ten: cusps and jumps may be worse. Rows left out never count as dust.
-        error = torch.where(alone[:, None], error, torch.inf)
-        found |= error.kthvalue(max(1, int(0.9 * error.shape[2])), dim=2).values < _DUST
+        # The 90th percentile, as errors are larger at cusps and jumps. Tied rows count as errors.
+        error = torch.where(untied[:, None], error, torch.inf)
+        most = error.kthvalue(max(1, int(0.9 * error.shape[2])), dim=2).values
+        found |= most < _MAX_FUNCTION_ERROR
     return found
 
 
-def follows_one(
+def is_function_of_column(
     order: Int[Tensor, "batch d_z n"],
     z: Float[Tensor, "batch n d_z"],
     v: Float[Tensor, "batch t n"],
 ) -> Bool[Tensor, "batch t"]:
-    """Says which targets are functions of a single column of Z for all practical purposes.
+    """Finds targets that are functions of a single column of Z, up to numerical error.
 
-    In the order of that column neighbours hardly differ (Rice 1984). It needs no smoothness: ranks
-    make of a parabola a cusp, which no kernel follows. Nearly all differences must be small, and
-    the few large ones, at cusps and jumps, must not add up. Rows of one value of Z have no order
-    but the file's, which tells nothing: their differences count as large.
+    Rows are sorted by that column and consecutive targets are compared, as in the difference-based
+    variance estimate of Rice (1984). Smoothness is not needed: ranks turn a parabola into a cusp,
+    which kernel smoothers do not fit. The 75th percentile of the differences must be small, and
+    so must their root mean square, which bounds the few large ones at cusps and jumps. Rows with
+    equal Z have no order: in the percentile their differences count as large.
 
     Args:
-        order: rows in the order of each column of Z.
+        order: rows sorted by each column of Z.
         z: the columns.
         v: targets of about unit variance.
     """
@@ -329,8 +336,8 @@ def follows_one(
         step = v.gather(2, by_z.expand_as(v)).diff(dim=2).abs() / math.sqrt(2)
         step = step.masked_fill(tied[:, None], math.inf)
         most = step.kthvalue(max(1, int(0.75 * step.shape[2])), dim=2).values / 1.15
-        apart = (~tied).sum(dim=1, keepdim=True).clamp(min=1)
-        square = step.masked_fill(tied[:, None], 0.0).square().sum(dim=2) / apart
+        untied = (~tied).sum(dim=1, keepdim=True).clamp(min=1)
+        square = step.masked_fill(tied[:, None], 0.0).square().sum(dim=2) / untied
         found |= (most < 0.02) & (square.sqrt() < 0.12)
     return found
 
@@ -345,7 +352,7 @@ def _pivoted_cholesky(
     """
     batch, n, d_z = z.shape
     rank = min(rank, n)
-    # Rows last: sums over variables and over basis functions then run along memory.
+    # Rows last: contiguous in memory for the sums over variables and basis functions.
     basis = z.new_zeros(batch, rank, n)
     variables = z.mT.contiguous()
     preference = _preference(z)
@@ -376,11 +383,11 @@ def _pivoted_cholesky(
 
 
 def _preference(z: Float[Tensor, "batch n d_z"]) -> Float[Tensor, "batch n"]:
-    """Weighs rows by 1 plus a little that depends on their values alone.
+    """Computes weights near 1 that break ties between pivots by value and not by position.
 
-    Ranks are symmetric and discrete columns repeat themselves, so pivots tie; a tie that falls to
-    the position of a row would make p-values depend on the order of the table. No reflection or
-    exchange of columns leaves this weight unchanged, unless the data share the symmetry.
+    Ties are common: ranks are symmetric, and discrete columns repeat values. If position broke
+    them, p-values would depend on the order of rows. Reflecting or exchanging columns changes the
+    weights, unless the data have the same symmetry.
     """
     skew = (z * z.square().sum(-1, keepdim=True)).mean(dim=1, keepdim=True)
     along = (z * skew).sum(-1) / (1 + skew.norm(dim=-1))
@@ -388,12 +395,12 @@ def _preference(z: Float[Tensor, "batch n d_z"]) -> Float[Tensor, "batch n"]:
 
 
 def _in_eigenbasis(basis: Float[Tensor, "batch n m"], dtype: torch.dtype) -> Smoother:
-    """Turns a basis, which is used up, into a smoother of some precision."""
+    """Builds a smoother from a basis, which is overwritten; `dtype` is its precision."""
     batch, n, m = basis.shape
     basis -= basis.mean(dim=1, keepdim=True)
     s, vectors = eigh(basis.mT @ basis)
     s = s.clamp(min=0)
-    # Directions that hold nothing but rounding are dropped, not blown up to unit length.
+    # Directions of rounding errors are dropped; otherwise they would be scaled to unit length.
     keep = s > 1e-5 * s[..., -1:].clamp(min=1e-6)
     vectors = vectors * torch.where(keep, s.clamp(min=1e-12).rsqrt(), 0.0)[:, None, :]
     ridges = torch.tensor(RIDGES, dtype=s.dtype, device=s.device)

@@ -1,4 +1,4 @@
-"""Eigenvectors of symmetric matrices, of whatever spectrum."""
+"""Eigendecomposition of symmetric matrices, with a fallback if torch's does not converge."""
 
 import numpy as np
 import torch
@@ -12,8 +12,8 @@ def eigh(
 ) -> tuple[Float[Tensor, "batch m"], Float[Tensor, "batch m m"]]:
     """Computes eigenvalues, in ascending order, and eigenvectors of symmetric matrices.
 
-    Divide and conquer, which torch uses, now and then gives up on a matrix with many equal
-    eigenvalues, as coarse columns make them; the QR iteration, which is slower, does not.
+    torch uses divide and conquer, which sometimes fails to converge for matrices with many equal
+    eigenvalues, as discrete columns give them. Then the slower QR iteration is used.
     """
     try:
         values, vectors = torch.linalg.eigh(matrix)

@@ -1,25 +1,24 @@
-"""What is done to each column before the network sees it."""
+"""Transforms of each column before it enters the network."""
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-# Of the standard normal: the interquartile range and the mean absolute deviation.
+# Interquartile range and mean absolute deviation of the standard normal.
 _NORMAL_IQR, _NORMAL_DEVIATION = 1.3489795, 0.7978846
-# Values farther out than this many standard deviations are as good as here.
-_FARTHEST = 1e6
+# Robustly scaled values are clipped to plus and minus this.
+_CLIP = 1e6
 
 
 def rank_normal(columns: Float[Tensor, "batch n d"]) -> Float[Tensor, "batch n d"]:
-    """Replaces values by the normal scores of their ranks, ties by the score of their mean rank.
+    """Replaces values by the normal scores of their ranks; ties get the score of their mean rank.
 
-    Conditional independence is invariant to invertible maps of each variable; so is the result. A
-    constant column becomes 0.
+    The result is invariant to increasing maps of each variable. A constant column becomes 0.
     """
     by_column = columns.transpose(1, 2).contiguous()
     n = by_column.shape[-1]
     ordered = by_column.sort(dim=-1).values
-    # The mean rank of a value is the mean of the places where it could be inserted.
+    # The mean rank of a value is the mean of its leftmost and rightmost insertion index.
     below = torch.searchsorted(ordered, by_column)
     upto = torch.searchsorted(ordered, by_column, right=True)
     score = torch.special.ndtri((below + upto).double() / (2 * n))
@@ -34,10 +33,10 @@ def standardise(columns: Float[Tensor, "batch n d"]) -> Float[Tensor, "batch n d
 def robust(columns: Float[Tensor, "batch n d"]) -> Float[Tensor, "batch n d"]:
     """Shifts by the median and scales by the interquartile range, in double precision.
 
-    A relation that is linear in the user's units stays linear. The sign is the one that makes the
-    column's skewness positive, so that reflections, too, change nothing. A normal column gets
-    variance 1; a constant one becomes 0; a column of which more than half is one value is scaled
-    by its mean absolute deviation.
+    Linear relations stay linear. The sign is chosen so that the column's skewness is positive, so
+    the result is invariant to reflection. A normal column gets variance 1 and a constant column
+    becomes 0. If more than half of a column is one value, it is scaled by its mean absolute
+    deviation instead.
     """
     by_column = columns.transpose(1, 2).double()
     largest = by_column.abs().amax(dim=-1, keepdim=True)
@@ -47,16 +46,16 @@ def robust(columns: Float[Tensor, "batch n d"]) -> Float[Tensor, "batch n d"]:
     centred = by_column - middle
     spread = (high - low) / _NORMAL_IQR
     deviation = centred.abs().mean(dim=-1, keepdim=True) / _NORMAL_DEVIATION
-    # Beside the mean deviation a tiny interquartile range tells of ties, not of the scale.
+    # An interquartile range far below the mean deviation is due to ties and not to the scale.
     scale = torch.where(spread > 1e-3 * deviation, spread, deviation)
-    scaled = (centred / torch.where(scale > 0, scale, 1.0)).clamp(-_FARTHEST, _FARTHEST)
+    scaled = (centred / torch.where(scale > 0, scale, 1.0)).clamp(-_CLIP, _CLIP)
     tamed = tame(scaled)
     skew = (tamed - tamed.mean(dim=-1, keepdim=True)).pow(3).mean(dim=-1, keepdim=True)
     return (scaled * torch.where(skew < 0, -1.0, 1.0)).transpose(1, 2)
 
 
 def tame(values: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """Leaves values up to 2 as they are, and lets larger ones grow like their logarithm."""
+    """Compresses outliers: identity up to |v| = 2, logarithmic growth beyond."""
     size = values.abs()
     return torch.where(
         size <= 2, values, values.sign() * (2 + torch.log1p((size - 2).clamp(min=0)))
@@ -64,7 +63,7 @@ def tame(values: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
 
 
 def _quantile(ordered: Float[Tensor, "*columns n"], q: float) -> Float[Tensor, "*columns 1"]:
-    """Interpolates between the two nearest values; the same from either end."""
+    """Interpolates linearly between order statistics; symmetric under reflection."""
     place = q * (ordered.shape[-1] - 1)
     below = int(place)
     above = min(below + 1, ordered.shape[-1] - 1)
@@ -75,7 +74,7 @@ def _quantile(ordered: Float[Tensor, "*columns n"], q: float) -> Float[Tensor, "
 
 def _unit(columns: Tensor) -> Tensor:
     centred = columns - columns.mean(dim=-1, keepdim=True)
-    # Scaled by its largest entry first, the square of 1e300 or 1e-300 is no surprise.
+    # Divided by the largest entry first, so that squares neither overflow nor underflow.
     largest = centred.abs().amax(dim=-1, keepdim=True)
     centred = centred / torch.where(largest > 0, largest, 1.0)
     sd = centred.square().mean(dim=-1, keepdim=True).sqrt()
