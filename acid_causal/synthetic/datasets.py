@@ -1,4 +1,4 @@
-"""Sets of labelled datasets, one question each, for benchmarks: seeds that training never uses."""
+"""Labelled datasets with one question each, for benchmarks; training never draws the same ones."""
 
 from dataclasses import dataclass, replace
 
@@ -15,8 +15,8 @@ from acid_causal.synthetic.six_models import draw_six_models
 from acid_causal.synthetic.stream import Stream, StreamConfig
 from acid_causal.synthetic.structures import Structure, driven, random_dags
 
-# The noise of the benchmark's links relative to their signal: hard enough that a kernel test
-# misses most dependences at n = 100 and d_z = 10.
+# Sd of the noise relative to the signal. So noisy that a kernel test misses most dependences at
+# n = 100 and d_z = 10.
 _BENCHMARK_NOISE = (1.2, 1.2)
 
 
@@ -54,12 +54,12 @@ def six_models(
         d_z: size of the conditioning set.
         mechanism: family of the links, "mlp08" to "mlp64" in the paper.
         label: 0 or 1 for one class only; None alternates.
-        seed: benchmarks and training never share a draw, whatever their seeds.
+        seed: seed of the draws; they differ from those of training for every seed.
     """
     generator = seeded("benchmark", "six models", mechanism, n, d_z, seed)
     labels = torch.arange(count) % 2 if label is None else torch.full((count,), label)
-    plain = {name: NOISES[name] for name in ("gaussian", "uniform", "laplace")}
-    domain = Domain(families(mechanism), plain, _BENCHMARK_NOISE, (1.0, 1.0), heteroscedastic=0.0)
+    noises = {name: NOISES[name] for name in ("gaussian", "uniform", "laplace")}
+    domain = Domain(families(mechanism), noises, _BENCHMARK_NOISE, (1.0, 1.0), heteroscedastic=0.0)
     x, y, z = draw_six_models(labels.bool(), n, 1, d_z, domain, generator)
     return LabelledDatasets(x, y, z, labels)
 
@@ -81,14 +81,14 @@ def null_datasets(stream: str, count: int, n: int, d_z: int, seed: int) -> Label
 
     Args:
         stream: "training" (the stream of `acid-base`, continuous), "hard" (strong common causes,
-            little noise), a family of mechanisms that training never sees ("steps", "gp",
-            "switching"), "mixed" (training's, two columns in five of 2 to 8 ordered levels),
-            "heavy-tails" (training's, all noise log-normal or Student's t with two degrees of
+            little noise), a family of mechanisms that is not in training ("steps", "gp",
+            "switching"), "mixed" (as training, with two in five columns of 2 to 8 ordered levels),
+            "heavy-tails" (as training, with all noise log-normal or Student's t with two degrees of
             freedom), or "six-models" (the chains and the fork of `six_models`).
         count: number of datasets, one question each.
         n: samples of each.
         d_z: size of the conditioning set.
-        seed: benchmarks and training never share a draw, whatever their seeds.
+        seed: seed of the draws; they differ from those of training for every seed.
 
     Raises:
         OptionError: no such stream.
@@ -107,10 +107,10 @@ def null_datasets(stream: str, count: int, n: int, d_z: int, seed: int) -> Label
         i, j = torch.triu_indices(t, t, 1)
         independent = ~batch.dependent[:, i, j]
         for b in independent.any(dim=1).nonzero()[:, 0].tolist():
-            # One question a dataset, so that answers are independent of one another.
+            # One question per dataset, so that the p-values are independent of one another.
             choices = independent[b].nonzero()[:, 0]
-            at = torch.randint(0, len(choices), (), generator=generator)
-            pick = int(choices[at])
+            index = torch.randint(0, len(choices), (), generator=generator)
+            pick = int(choices[index])
             parts.append((batch.x[b, i[pick]], batch.x[b, j[pick]], batch.z[b]))
     x, y, z = (torch.stack(part) for part in zip(*parts[:count], strict=True))
     return LabelledDatasets(x, y, z, torch.zeros(count, dtype=torch.long))
@@ -120,8 +120,9 @@ def null_datasets(stream: str, count: int, n: int, d_z: int, seed: int) -> Label
 
 
 def _question_domain(mechanisms: str) -> Domain:
-    # As hard as classical tests alone say: AUC .93 for KCI and .81 for Fisher-z in "training" at
-    # n = 300 and d_z = 3; .87 and .78 over "steps", "gp" and "switching", n to 300 and d_z to 8.
+    # The difficulty was set by classical tests alone. AUC of KCI and Fisher-z: .93 and .81 in
+    # "training" at n = 300 and d_z = 3; .87 and .78 over "steps", "gp" and "switching", n up to 300
+    # and d_z up to 8.
     return Domain(families(mechanisms), NOISES, (0.2, 1.0), (0.4, 1.0), heteroscedastic=0.25)
 
 
@@ -131,28 +132,30 @@ QUESTION_DOMAINS = {
         _question_domain("linear"), noises={"gaussian": NOISES["gaussian"]}, heteroscedastic=0.0
     ),
 }
-# Datasets that one round simulates for each kind of graph, half of them for each answer.
-_A_ROUND = 16
+# Datasets per round and kind of graph; each label gets half of them.
+_DATASETS_PER_ROUND = 16
 
 
 def random_dag_questions(
     domain: str, count: int, n: int, d_z: int, *, seed: int
 ) -> LabelledDatasets:
-    """Draws datasets from random DAGs, each with a question that PC could ask of it.
+    """Draws datasets from random DAGs, each with a question that PC could ask about it.
 
-    Independent given Z: pairs that Z d-separates and that have a common cause in Z; of pairs that
-    nothing joins PC lets go before it conditions. (With an empty Z: all pairs that are
-    d-separated.) Dependent: neighbours, and pairs with a common effect in Z, which are dependent
-    because of Z. Pairs that only other paths join are left out: PC may let go of them. Half of the
-    graphs are the stream's `random_dags`, half its `driven`, with strong common causes in Z.
+    - Label 0: pairs that are d-separated by Z and have a common cause in Z. Pairs without any path
+      are left out, as PC removes their edge with an empty conditioning set. If Z is empty, all
+      d-separated pairs.
+    - Label 1: adjacent pairs, and pairs with a common effect in Z. Pairs that are d-connected only
+      by other paths are left out, as PC may rightly remove their edge later.
+
+    Half of the graphs are drawn by `random_dags`, half by `driven`, with strong common causes in Z.
 
     Args:
         domain: "training" (the mechanisms that `acid-base` is trained on), "steps", "gp" or
-            "switching" (mechanisms that it never sees), or "linear-gaussian".
-        count: number of datasets; the two answers alternate.
+            "switching" (mechanisms that are not in training), or "linear-gaussian".
+        count: number of datasets; the two labels alternate.
         n: samples of each.
         d_z: size of the conditioning set.
-        seed: benchmarks and training never share a draw, whatever their seeds.
+        seed: seed of the draws; they differ from those of training for every seed.
 
     Raises:
         OptionError: no such domain.
@@ -165,7 +168,7 @@ def random_dag_questions(
     while len(found[0]) < (count + 1) // 2 or len(found[1]) < count // 2:
         for sampler in (random_dags, driven):
             targets, latents = integer(generator, 4, 8), integer(generator, 0, 4)
-            structure = sampler(_A_ROUND, d_z, targets, latents, generator)
+            structure = sampler(_DATASETS_PER_ROUND, d_z, targets, latents, generator)
             values = simulate(structure, n, QUESTION_DOMAINS[domain], generator)
             _collect(found, structure, values, generator)
     questions = [found[int(label)][k // 2] for k, label in enumerate(labels)]
@@ -182,10 +185,10 @@ def _collect(
     values: Float[Tensor, "batch n node"],
     generator: Generator,
 ) -> None:
-    """Adds a question of each dataset, of the two answers in turn, where there is one."""
-    both = _eligible(structure, generator)
+    """Adds one question per dataset, of label b % 2, if the dataset has such a pair."""
+    eligible = _eligible(structure, generator)
     for b in range(len(values)):
-        i, j = both[b % 2][b].triu(1).nonzero(as_tuple=True)
+        i, j = eligible[b % 2][b].triu(1).nonzero(as_tuple=True)
         if not len(i):
             continue
         pick = int(torch.randint(0, len(i), (), generator=generator))
@@ -197,7 +200,7 @@ def _collect(
 def _eligible(
     structure: Structure, generator: Generator
 ) -> tuple[Bool[Tensor, "batch target target"], Bool[Tensor, "batch target target"]]:
-    """Says which pairs of targets are asked as independent ones, and which as dependent ones."""
+    """Returns the pairs of targets that are eligible with label 0, and those with label 1."""
     up = structure.parents.float()  # from a node to its causes
     given = torch.zeros_like(up[:, :, 0]).scatter(1, structure.cond, 1.0)[:, :, None]
     common_causes, common_effects = up @ (given * up.mT), up.mT @ (given * up)
@@ -210,6 +213,7 @@ def _eligible(
 def _among_targets(
     structure: Structure, pairs: Bool[Tensor, "batch node node"]
 ) -> Bool[Tensor, "batch target target"]:
-    at = structure.targets
-    rows = pairs.gather(1, at[:, :, None].expand(-1, -1, pairs.shape[2]))
-    return rows.gather(2, at[:, None, :].expand(-1, at.shape[1], -1))
+    """Selects the rows and columns of the targets."""
+    nodes = structure.targets
+    rows = pairs.gather(1, nodes[:, :, None].expand(-1, -1, pairs.shape[2]))
+    return rows.gather(2, nodes[:, None, :].expand(-1, nodes.shape[1], -1))

@@ -17,12 +17,12 @@ def randn(generator: Generator, *shape: int) -> Tensor:
 
 
 def coin(generator: Generator, chance: float, *shape: int) -> Tensor:
-    """1.0 with the given chance, else 0.0."""
+    """1.0 with the given probability, else 0.0."""
     return (rand(generator, *shape) < chance).float()
 
 
 def gumbel(generator: Generator, *shape: int) -> Tensor:
-    """Standard Gumbel: the largest of `log p + gumbel` is a draw from p."""
+    """Standard Gumbel: the argmax of `log p + gumbel` is a draw from p."""
     return -torch.log(-torch.log(rand(generator, *shape).clamp(1e-12, 1 - 1e-7)))
 
 
@@ -37,6 +37,6 @@ def integer(generator: Generator, low: int, high: int) -> int:
 
 
 def seeded(*key: int | str, device: torch.device | str = "cpu") -> Generator:
-    """Makes a generator from a key, for instance (seed, purpose, step); equal keys, equal draws."""
+    """Makes a generator seeded by the hash of a key, for instance (seed, purpose, step)."""
     digest = hashlib.blake2b(repr(key).encode(), digest_size=7).digest()
     return Generator(device).manual_seed(int.from_bytes(digest, "big"))

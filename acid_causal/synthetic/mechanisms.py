@@ -1,7 +1,7 @@
-"""How an effect depends on its causes: each family draws a batch of random functions.
+"""Mechanisms: families of random functions from causes to effects.
 
 A mechanism maps `(parents: (batch, n, p), strength: (batch, p), generator)` to `(batch, n)`. The
-strength of an absent parent is 0; the result's scale does not matter, it is standardised later.
+strength of an absent parent is 0. Results are standardised later, so their scale does not matter.
 """
 
 import math
@@ -43,7 +43,7 @@ def mlp(hidden: int) -> Mechanism:
 
 
 def mlp_any(parents: Parents, strength: Strength, generator: Generator) -> Signal:
-    """MLP-k with k from 4 to 64, from nearly linear to rich."""
+    """MLP-k with k from 4 to 64 units, log-uniform."""
     return _mlp(
         parents, strength, generator, log_uniform(generator, 4.0, 65.0, len(parents)).floor()
     )
@@ -56,8 +56,8 @@ def _mlp(
     gain = log_uniform(generator, 0.7, 3.0, batch, 1, 1)
     bias = randn(generator, batch, 1, most)
     units = _activate(gain * _project(parents, strength, generator, most) + bias, generator)
-    there = torch.arange(most, device=parents.device) < hidden.to(parents.device)[:, None]
-    out = randn(generator, batch, most) * there
+    used = torch.arange(most, device=parents.device) < hidden.to(parents.device)[:, None]
+    out = randn(generator, batch, most) * used
     return (units @ out[..., None])[..., 0]
 
 
@@ -77,7 +77,7 @@ def polynomial(parents: Parents, strength: Strength, generator: Generator) -> Si
     """A quadratic, with interactions, or a cubic of projections."""
     u = _project(parents, strength, generator, 3)
     weight = randn(generator, parents.shape[0], 1, 4)
-    # Odd powers are tamed: a raw cube of a heavy-tailed cause is a few points and nothing else.
+    # A bounded-growth cube: a plain cube of a heavy-tailed cause is dominated by a few points.
     cube = u[..., 2] ** 3 / (1 + u[..., 2] ** 2)
     terms = torch.stack([u[..., 0], u[..., 1] ** 2, u[..., 0] * u[..., 1], cube], dim=-1)
     return (weight * terms).sum(-1)
@@ -100,7 +100,7 @@ def multiplicative(parents: Parents, strength: Strength, generator: Generator) -
     return (torch.tanh(u[..., 0]) + 0.5 * shift) * u[..., 1] + 0.3 * u[..., 2]
 
 
-# ---- families that training never sees: what calibration and generalisation are measured on ----
+# ---- families outside the group "training" -------------------------------------------
 
 
 def steps(parents: Parents, strength: Strength, generator: Generator) -> Signal:
@@ -129,14 +129,14 @@ def gaussian_process(parents: Parents, strength: Strength, generator: Generator)
 
 
 def switching(parents: Parents, strength: Strength, generator: Generator) -> Signal:
-    """Two linear regimes; which of them holds is decided by a third projection."""
+    """Two linear functions; a third projection decides which of them applies."""
     u = _project(parents, strength, generator, 3)
     cut = 0.5 * randn(generator, parents.shape[0], 1)
     return torch.where(u[..., 0] > cut, u[..., 1], u[..., 2] + 0.5)
 
 
 def tree(parents: Parents, strength: Strength, generator: Generator) -> Signal:
-    """A tree of splits, three deep: each half of the data is split on a variable of its own."""
+    """A regression tree of depth three; each node splits on a random variable."""
     batch, n, p = parents.shape
     node = torch.zeros(batch, n, dtype=torch.long, device=parents.device)
     for depth in range(3):
@@ -150,7 +150,7 @@ def tree(parents: Parents, strength: Strength, generator: Generator) -> Signal:
 
 
 def thresholds(parents: Parents, strength: Strength, generator: Generator) -> Signal:
-    """Two slopes that change where another variable passes a threshold."""
+    """Two linear terms whose slopes depend on whether other projections exceed a threshold."""
     u = _project(parents, strength, generator, 4)
     cut = 0.7 * randn(generator, parents.shape[0], 2)
     low, high = (u[..., :2] > cut[:, None]).float().unbind(-1)
@@ -158,7 +158,7 @@ def thresholds(parents: Parents, strength: Strength, generator: Generator) -> Si
 
 
 def seasonal(parents: Parents, strength: Strength, generator: Generator) -> Signal:
-    """Harmonics of one variable, several periods over the data, beside a trend of another."""
+    """Two harmonics of one projection, of several periods, plus a linear trend in another."""
     u = _project(parents, strength, generator, 2)
     frequency = log_uniform(generator, 1.0, 6.0, len(u), 1)
     phase = 2 * math.pi * rand(generator, 2, len(u), 1)
@@ -229,7 +229,7 @@ def _project(parents: Parents, strength: Strength, generator: Generator, k: int)
 
 
 def _activate(units: Float[Tensor, "batch n k"], generator: Generator) -> Tensor:
-    """Applies to each dataset an activation of its own."""
+    """Applies a random activation to each dataset."""
     size = (len(units),)
     choice = torch.randint(0, len(_ACTIVATIONS), size, generator=generator, device=generator.device)
     out = torch.empty_like(units)

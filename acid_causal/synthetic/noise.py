@@ -1,7 +1,8 @@
-"""Distributions of exogenous noise, each with mean 0 and variance 1.
+"""Distributions of exogenous noise, with mean 0 and variance 1.
 
-Of those in `HEAVY` a few rows hold most of the variance, so that they are scaled to the normal's
-interquartile range instead; Student's t with two degrees of freedom has no variance at all.
+Those in `HEAVY` are instead scaled to the interquartile range of the standard normal. A few rows
+hold most of their sample variance, and Student's t with two degrees of freedom has infinite
+variance.
 """
 
 import math
@@ -14,7 +15,7 @@ from acid_causal.errors import unknown
 
 Noise = Callable[[Generator, tuple[int, ...]], Tensor]
 
-# Of the standard normal, the upper one.
+# Upper quartile of the standard normal.
 _QUARTILE = 0.6744898
 
 
@@ -48,7 +49,7 @@ def skewed(generator: Generator, shape: tuple[int, ...]) -> Tensor:
 
 
 def bimodal(generator: Generator, shape: tuple[int, ...]) -> Tensor:
-    """Two normal humps of equal weight."""
+    """Mixture of two normal distributions of equal weight."""
     side = torch.sign(_rand(generator, shape) - 0.5)
     return 0.9 * side + math.sqrt(1 - 0.81) * gaussian(generator, shape)
 
@@ -60,19 +61,19 @@ def student2(generator: Generator, shape: tuple[int, ...]) -> Tensor:
 
 
 def lognormal(generator: Generator, shape: tuple[int, ...]) -> Tensor:
-    """The exponential of a standard normal, its median at 0."""
+    """Log-normal, shifted to median 0."""
     return torch.expm1(gaussian(generator, shape)) * (_QUARTILE / math.sinh(_QUARTILE))
 
 
 def clusters(generator: Generator, shape: tuple[int, ...]) -> Tensor:
-    """Two or three narrow normal clusters far apart, the same places for a whole draw."""
+    """Two or three narrow normal clusters far apart; all datasets of a draw share their places."""
     count = int(torch.randint(2, 4, (), generator=generator, device=generator.device))
     which = (_rand(generator, shape) * count).floor()
     return _unit_variance(which + (0.03 + 0.12 * _one(generator)) * gaussian(generator, shape))
 
 
 def gap(generator: Generator, shape: tuple[int, ...]) -> Tensor:
-    """Uniform but for an empty part in the middle."""
+    """Uniform with a gap in the middle."""
     u = _rand(generator, shape) - 0.5
     return _unit_variance(u + (0.2 + 0.8 * _one(generator)) * torch.sign(u))
 
@@ -91,9 +92,9 @@ MARGINS: dict[str, Noise] = {"clusters": clusters, "gap": gap}
 
 
 def noises(name: str) -> dict[str, Noise]:
-    """Returns a group of distributions by name: "usual", "heavy", "all" of these, or "wide".
+    """Returns a group of distributions by name.
 
-    "wide" adds to all of them the margins of clusters and of a gap.
+    "usual" is `NOISES`, "heavy" is `HEAVY`, "all" is both, and "wide" is all plus `MARGINS`.
 
     Raises:
         OptionError: no such name.

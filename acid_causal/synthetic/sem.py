@@ -18,7 +18,7 @@ Family = TypeVar("Family")
 
 @dataclass(frozen=True)
 class Domain:
-    """The kind of data that a model is trained or tested on.
+    """The distribution of structural equations.
 
     Attributes:
         mechanisms: families of functions; each node draws one.
@@ -26,10 +26,11 @@ class Domain:
         noise_ratio: bounds of the noise's standard deviation relative to the signal's,
             log-uniform.
         strength: bounds of a cause's relative strength among the causes of a node, log-uniform.
-        heteroscedastic: chance that a node's noise is scaled by a random function of its causes.
-        discrete: chance that a node takes a few ordered levels only.
-        measured: chance that a node is recorded as instruments and people do: rounded, censored,
-            or on a skewed scale.
+        heteroscedastic: probability that a node's noise is scaled by a random function of its
+            causes.
+        discrete: probability that a node has only a few ordered levels.
+        measured: probability that a node has measurement effects: rounding, censoring, or a skewed
+            scale.
     """
 
     mechanisms: dict[str, Mechanism] = field(default_factory=lambda: TRAINING)
@@ -46,13 +47,14 @@ def simulate(
 ) -> Float[Tensor, "batch n node"]:
     """Draws n rows from a random structural equation model on each graph.
 
-    Every node has mean about 0 and variance about 1, so that no scale tells the causal order.
+    Every node has mean about 0 and variance about 1, so that the causal order cannot be read off
+    the variances.
     """
     batch, size, _ = structure.parents.shape
     values = torch.zeros(batch, n, size, device=generator.device)
     for j in range(size):
         present = structure.parents[:, j, :j]
-        # Keep only as many columns as the largest family has parents.
+        # Keep as many columns as the largest number of parents in the batch.
         width = int(present.sum(-1).max()) if j else 0
         chosen = present.float().topk(width, dim=-1).indices
         causes = values[..., :j].gather(2, chosen[:, None, :].expand(-1, n, -1))
@@ -69,19 +71,19 @@ def equation(
     """Draws one structural equation for each dataset, and its values.
 
     Args:
-        links: groups of causes, and which of each group are really there; each group that is not
-            empty adds a random function of its own, all of equal variance.
-        n: rows.
-        domain: the kind of functions and of noise.
-        generator: source of randomness.
+        links: groups of causes, each with a mask of the causes that are present. Each group that is
+            not empty adds one random function; all functions have equal variance.
+        n: number of rows.
+        domain: the distribution of functions and noise.
+        generator: random generator.
 
     Returns:
-        The sum of the functions and the noise, perhaps cut into levels; of variance about 1.
+        The sum of the functions and the noise, possibly discretised; of variance about 1.
     """
     batch = len(links[0][0])
     device = generator.device
     noise = torch.empty(batch, n, device=device)
-    for draw, rows in shared_out(domain.noises, batch, generator):
+    for draw, rows in split_among(domain.noises, batch, generator):
         noise[rows] = draw(generator, (len(rows), n))
     ratio = log_uniform(generator, *domain.noise_ratio, batch, 1)
     signal = torch.zeros(batch, n, device=device)
@@ -89,7 +91,7 @@ def equation(
         if not present.any():
             continue
         strength = log_uniform(generator, *domain.strength, *present.shape) * present
-        for mechanism, rows in shared_out(domain.mechanisms, batch, generator):
+        for mechanism, rows in split_among(domain.mechanisms, batch, generator):
             signal[rows] += standardise(mechanism(causes[rows], strength[rows], generator))
         if domain.heteroscedastic:
             noise = noise * _scale(causes, strength, domain.heteroscedastic, generator)
@@ -98,13 +100,13 @@ def equation(
     values = torch.where(root, noise, effect)
     if domain.measured:
         values = measure(values, domain.measured, generator)
-    return _cut(values, domain.discrete, generator) if domain.discrete else values
+    return _discretise(values, domain.discrete, generator) if domain.discrete else values
 
 
-def shared_out(
+def split_among(
     families: Mapping[str, Family], batch: int, generator: Generator
 ) -> Iterator[tuple[Family, Int[Tensor, " rows"]]]:
-    """Lets each dataset draw one of several families; yields a family and its datasets."""
+    """Draws a family for each dataset; yields each family with the indices of its datasets."""
     size = (batch,)
     choice = torch.randint(0, len(families), size, generator=generator, device=generator.device)
     for k, family in enumerate(families.values()):
@@ -114,7 +116,7 @@ def shared_out(
 
 
 def _scale(causes: Tensor, strength: Tensor, chance: float, generator: Generator) -> Tensor:
-    """Draws a positive function of the causes with mean square 1, or the constant 1."""
+    """Draws a scale of the noise: a positive function of the causes with mean square 1, or 1."""
     batch = causes.shape[0]
     log_scale = standardise(mlp(8)(causes, strength, generator))
     depth = (0.3 + 0.7 * rand(generator, batch, 1)) * coin(generator, chance, batch, 1)
@@ -125,9 +127,9 @@ def _scale(causes: Tensor, strength: Tensor, chance: float, generator: Generator
 def measure(
     values: Float[Tensor, "batch n"], chance: float, generator: Generator
 ) -> Float[Tensor, "batch n"]:
-    """Rounds some datasets' values, censors some, and puts some on a skewed scale.
+    """Rounds or censors the values of some datasets, or puts them on a skewed scale.
 
-    Causes of later equations are what was recorded, as with levels.
+    Later equations use the recorded values, so labels stay correct; see `_discretise`.
     """
     batch = len(values)
     step = log_uniform(generator, 0.05, 0.7, batch, 1)
@@ -147,21 +149,21 @@ def measure(
     return recorded.gather(0, kind[None, :, None].expand(1, -1, values.shape[1]))[0]
 
 
-def _cut(
+def _discretise(
     values: Float[Tensor, "batch n"], chance: float, generator: Generator
 ) -> Float[Tensor, "batch n"]:
-    """Cuts some datasets' values into 2 to 8 levels, rare ones among them.
+    """Discretises the values of some datasets into 2 to 8 levels, some of them rare.
 
-    Causes of later equations are the levels themselves: whoever conditions on them knows all that
-    the equations know, and labels stay right.
+    Later equations use the levels and not the underlying values. So conditioning on a level blocks
+    the path through it, and labels by d-separation stay correct.
     """
     batch = len(values)
     cuts = torch.floor(1 + 7 * rand(generator, batch, 1))  # 1 to 7
-    at = 0.05 + 0.9 * rand(generator, batch, 7)
-    # Cuts that are not wanted lie above all values.
-    at = torch.where(torch.arange(7, device=values.device) < cuts, at, torch.inf)
+    quantile = 0.05 + 0.9 * rand(generator, batch, 7)
+    # Unused cuts lie above all values.
+    quantile = torch.where(torch.arange(7, device=values.device) < cuts, quantile, torch.inf)
     rank = values.argsort(dim=1).argsort(dim=1) / values.shape[1]
-    levels = (rank[..., None] >= at[:, None, :]).sum(-1).to(values.dtype)
+    levels = (rank[..., None] >= quantile[:, None, :]).sum(-1).to(values.dtype)
     return torch.where(coin(generator, chance, batch, 1) > 0, standardise(levels), values)
 
 

@@ -1,7 +1,8 @@
-"""Two effects of the same causes, and noise that they share or not: the plainest hard questions.
+"""Siblings: two effects of the same causes, with correlated or independent noise.
 
-X = f(Z) + e1 and Y = g(Z) + e2, with Z of any margins and e1, e2 correlated or not. The noise may
-be tiny: two good sensors of one thing are independent given it, however many the rows.
+X = f(Z) + e1 and Y = g(Z) + e2, where Z has any marginal distribution and e1, e2 are correlated in
+dependent datasets. The noise may be tiny: two accurate sensors of Z are independent given Z, and a
+test should say so for any number of rows.
 """
 
 import torch
@@ -10,13 +11,15 @@ from torch import Generator, Tensor
 
 from acid_causal.synthetic.draws import coin, integer, log_uniform, rand, randn
 from acid_causal.synthetic.mechanisms import ROUGH, Mechanism, linear
-from acid_causal.synthetic.sem import Domain, measure, shared_out, standardise
+from acid_causal.synthetic.sem import Domain, measure, split_among, standardise
 
-# Least noise, relative to the signal, at which a regression on some hundred rows can remove it.
-_LEAST_NOISE = {"linear": 0.01, "smooth": 0.05, "rough": 0.4}
-_MOST_NOISE = 3.0
+# Bounds of the sd of the noise relative to the signal. With less noise a regression on a few
+# hundred rows could not remove the signal well enough.
+_MIN_NOISE = {"linear": 0.01, "smooth": 0.05, "rough": 0.4}
+_MAX_NOISE = 3.0
 _ROUGH = {*ROUGH, "steps", "gp", "switching"}
-# Shares of datasets: linear functions, noise whose scale Z moves in both, near-copies among Z.
+# Probabilities: of a linear function; of noise whose scale depends on Z, in X and Y alike; of a
+# column of Z that nearly copies another.
 _LINEAR, _VOLATILE, _COPIES = 0.4, 0.3, 0.2
 
 
@@ -29,11 +32,11 @@ def draw_siblings(
 
     Args:
         label: which datasets are dependent given Z.
-        n: samples.
+        n: number of samples.
         d_x: components of X, and of Y.
         d_z: components of Z.
-        domain: the kind of functions and margins.
-        generator: source of randomness.
+        domain: the distribution of functions and noise.
+        generator: random generator.
 
     Returns:
         X, Y and Z.
@@ -43,7 +46,7 @@ def draw_siblings(
     noise = _noise(label, n, d_x, domain, generator)  # (batch, 2, n, d_x)
     if d_z == 0:
         return noise[:, 0], noise[:, 1], z
-    # At most two causes matter: of more a regression on these rows could not tell the function.
+    # At most two causes have an effect: functions of more cannot be learned from so few rows.
     kept = torch.rand(batch, d_z, generator=generator, device=generator.device).argsort(1)
     strength = log_uniform(generator, *domain.strength, batch, d_z) * (kept < 2)
     noise = noise * _volatility(z, strength, generator)[:, None, :, None]
@@ -59,11 +62,11 @@ def draw_siblings(
 def _causes(
     batch: int, n: int, d_z: int, domain: Domain, generator: Generator
 ) -> Float[Tensor, "batch n d_z"]:
-    """Draws Z: of any margins, correlated, rounded, near-copies of one another."""
+    """Draws Z with any marginals; columns may be correlated, rounded, or near-copies."""
     z = torch.empty(batch, n, d_z, device=generator.device)
     common = randn(generator, batch, n)
     for k in range(d_z):
-        for draw, rows in shared_out(domain.noises, batch, generator):
+        for draw, rows in split_among(domain.noises, batch, generator):
             z[rows, :, k] = draw(generator, (len(rows), n))
         weight = 0.8 * rand(generator, batch, 1) * coin(generator, 0.4, batch, 1)
         z[..., k] = (1 - weight.square()).sqrt() * z[..., k] + weight * common
@@ -79,22 +82,25 @@ def _causes(
 def _noise(
     label: Bool[Tensor, " batch"], n: int, d_x: int, domain: Domain, generator: Generator
 ) -> Float[Tensor, "batch 2 n d_x"]:
-    """Draws the noise of X and Y: in dependent datasets one pair of components, or each, shares."""
+    """Draws the noise of X and Y.
+
+    In dependent datasets it has a shared part, either in the first components only or in all.
+    """
     batch = len(label)
     noise = torch.empty(batch, 2, n, d_x, device=generator.device)
     shared = torch.empty(batch, n, d_x, device=generator.device)
-    for draw, rows in shared_out(domain.noises, batch, generator):
+    for draw, rows in split_among(domain.noises, batch, generator):
         noise[rows] = draw(generator, (len(rows), 2, n, d_x))
         shared[rows] = draw(generator, (len(rows), n, d_x))
-    # Components of a variable are alike to some degree.
+    # Components of one variable are correlated in half of the datasets.
     alike = rand(generator, batch, 1, 1, 1) * coin(generator, 0.5, batch, 1, 1, 1)
     noise = (1 - alike).sqrt() * noise + alike.sqrt() * noise[..., :1]
-    # Correlation of the shared part, from weak to nearly one.
+    # Share of variance of the shared part: the absolute correlation of X's and Y's noise.
     share = log_uniform(generator, 0.15, 6.0, batch, 1, 1)
     share = share / (1 + share)
-    everywhere = coin(generator, 0.5, batch, 1, 1) > 0
+    in_all = coin(generator, 0.5, batch, 1, 1) > 0
     first = torch.arange(d_x, device=generator.device) == 0
-    share = share * (everywhere | first) * label.to(generator.device)[:, None, None]
+    share = share * (in_all | first) * label.to(generator.device)[:, None, None]
     sign = 2 * coin(generator, 0.5, batch, 1, 1) - 1
     x = (1 - share).sqrt() * noise[:, 0] + share.sqrt() * shared
     y = (1 - share).sqrt() * noise[:, 1] + sign * share.sqrt() * shared
@@ -104,7 +110,7 @@ def _noise(
 def _volatility(
     z: Float[Tensor, "batch n d_z"], strength: Float[Tensor, "batch d_z"], generator: Generator
 ) -> Float[Tensor, "batch n"]:
-    """Draws a scale of the noise that X and Y have in common; in most datasets it is 1."""
+    """Draws a scale of the noise given Z, the same for X and Y; in most datasets it is 1."""
     log_scale = standardise(linear(z, strength, generator))
     depth = log_uniform(generator, 0.2, 1.2, len(z), 1) * coin(generator, _VOLATILE, len(z), 1)
     scale = torch.exp(depth * log_scale.clamp(-3, 3))
@@ -118,19 +124,19 @@ def _effect(
     domain: Domain,
     generator: Generator,
 ) -> Float[Tensor, "batch n"]:
-    """Adds to the noise a function of the causes, and records the sum as measured."""
+    """Adds a function of the causes to the noise, sometimes with measurement effects."""
     batch, n, _ = z.shape
     signal = torch.empty(batch, n, device=z.device)
     least = torch.empty(batch, 1, device=z.device)
     for name, mechanism, rows in _functions(domain, batch, generator):
         signal[rows] = standardise(mechanism(z[rows], strength[rows], generator))
-        kind = name if name in _LEAST_NOISE else "rough" if name in _ROUGH else "smooth"
-        # Fewer rows tell less of the function.
-        least[rows] = _LEAST_NOISE[kind] * (1.0 if kind == "linear" else max(1.0, 300 / n) ** 0.5)
-    ratio = least * (_MOST_NOISE / least) ** rand(generator, batch, 1)
-    # Now and then the noise is all there is: volatility and nothing else.
-    there = 1 - coin(generator, 0.1, batch, 1)
-    values = (there * signal + ratio * noise) / (1 + ratio * ratio).sqrt()
+        kind = name if name in _MIN_NOISE else "rough" if name in _ROUGH else "smooth"
+        # With fewer rows the function is harder to learn, so the noise is larger.
+        least[rows] = _MIN_NOISE[kind] * (1.0 if kind == "linear" else max(1.0, 300 / n) ** 0.5)
+    ratio = least * (_MAX_NOISE / least) ** rand(generator, batch, 1)
+    # In one of ten datasets there is no signal: Z affects at most the scale of the noise.
+    has_signal = 1 - coin(generator, 0.1, batch, 1)
+    values = (has_signal * signal + ratio * noise) / (1 + ratio * ratio).sqrt()
     if domain.measured and integer(generator, 0, 3) == 0:
         values = measure(values, domain.measured, generator)
     return values
@@ -139,7 +145,7 @@ def _effect(
 def _functions(
     domain: Domain, batch: int, generator: Generator
 ) -> list[tuple[str, Mechanism, Tensor]]:
-    """Lets each dataset draw a function: linear in many, else any of the domain's families."""
+    """Draws a family for each dataset: linear with probability `_LINEAR`, else of the domain."""
     names = list(domain.mechanisms)
     choice = torch.randint(0, len(names), (batch,), generator=generator, device=generator.device)
     is_linear = coin(generator, _LINEAR, batch) > 0

@@ -1,9 +1,9 @@
-"""The six data models of the paper's experiments: X, Y and Z are vectors, joined by few links.
+"""The six data models of the paper's experiments: graphs over the vectors X, Y and Z.
 
 The paper does not print them; these follow its description. Independent given Z: two chains and a
-fork. Dependent: a collider, and a chain and a fork with an edge X -> Y. A link is one random
-function of a whole vector for each component of another, and all links into a variable weigh the
-same: an edge X -> Y matters as much as Z -> Y, however many components Z has.
+fork. Dependent: a collider, and a chain and a fork with an edge X -> Y. For an edge, each component
+of the effect is a random function of all components of the cause. All edges into a variable have
+equal weight: X -> Y contributes as much as Z -> Y, whatever the size of Z.
 """
 
 import torch
@@ -24,7 +24,7 @@ DEPENDENT: tuple[Model, ...] = (
     {"x": "", "z": "x", "y": "zx"},
     {"z": "", "x": "z", "y": "zx"},
 )
-# Without a conditioning set two models are left, told apart by the edge.
+# Without a conditioning set two models remain: with and without an edge.
 INDEPENDENT_PAIR: tuple[Model, ...] = ({"x": "", "y": ""},)
 DEPENDENT_PAIR: tuple[Model, ...] = ({"x": "", "y": "x"},)
 
@@ -34,15 +34,15 @@ def draw_six_models(
 ) -> tuple[
     Float[Tensor, "batch n d_x"], Float[Tensor, "batch n d_x"], Float[Tensor, "batch n d_z"]
 ]:
-    """Draws datasets, each from one of the models of its class.
+    """Draws datasets, each from one of the models with its label.
 
     Args:
         label: which datasets are dependent given Z.
-        n: samples.
+        n: number of samples.
         d_x: components of X, and of Y.
         d_z: components of Z.
-        domain: the kind of links and of noise.
-        generator: source of randomness.
+        domain: the distribution of functions and noise.
+        generator: random generator.
 
     Returns:
         X, Y and Z.
@@ -67,10 +67,10 @@ def _draw(
     values: dict[str, Tensor] = {}
     for variable, causes in model.items():
         d = sizes[variable]
-        # Every component has equations of its own: components are datasets of one big batch.
+        # Each component has its own equation: components are treated as datasets of one batch.
         links = [values[cause].repeat_interleave(d, dim=0) for cause in causes]
         links = links or [torch.zeros(batch * d, n, 0, device=generator.device)]
-        there = [torch.ones_like(link[:, 0], dtype=torch.bool) for link in links]
-        drawn = equation(list(zip(links, there, strict=True)), n, domain, generator)
+        present = [torch.ones_like(link[:, 0], dtype=torch.bool) for link in links]
+        drawn = equation(list(zip(links, present, strict=True)), n, domain, generator)
         values[variable] = drawn.unflatten(0, (batch, d)).transpose(1, 2)
     return values

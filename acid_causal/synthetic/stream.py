@@ -1,4 +1,4 @@
-"""An endless stream of labelled batches; batch number k is a pure function of (seed, k)."""
+"""An endless stream of labelled batches; batch k is a pure function of (seed, k)."""
 
 import math
 from dataclasses import dataclass
@@ -29,29 +29,30 @@ _SHARES = (
 
 @dataclass(frozen=True)
 class StreamConfig:
-    """What the stream draws.
+    """The distribution of batches.
 
     Attributes:
-        entries: scalars in a batch: batch * n * (d_z + targets * d_x), at most.
+        entries: approximate number of scalars in a batch, batch * n * (d_z + targets * d_x).
         n: bounds of the number of samples, log-uniform.
-        d_z: bounds of the size of the conditioning set; the smaller of two uniform draws, because
-            small sets are what causal discovery asks most.
-        targets: bounds of the number of target variables of a conditioning set.
-        six_models: share of batches from the six models of the paper.
+        d_z: bounds of the size of the conditioning set. It is the smaller of two uniform draws,
+            since causal discovery asks mostly about small sets.
+        targets: bounds of the number of targets per conditioning set.
+        six_models: share of batches from the paper's six data models.
         driven: share of batches whose targets have strong common causes in Z.
         siblings: share of batches of two effects of Z; see `acid_causal.synthetic.siblings`.
-        wide: share of batches of two variables with several components in X and in Y.
-        components: most components of such; the six models have 3 at most.
-        mechanisms: "training", "held-out", or the name of one family of mechanisms.
-        noises: "usual", "heavy" or "all" of them; see `acid_causal.synthetic.noise`.
+        wide: among the latter and the six models, share of batches with several components in X
+            and Y.
+        components: largest number of components; in the six models it is 3.
+        mechanisms: "training", "held-out", "all", or the name of one family of mechanisms.
+        noises: "usual", "heavy", "all" or "wide"; see `acid_causal.synthetic.noise`.
         noise_ratio: see `Domain`.
         strength: see `Domain`.
         heteroscedastic: see `Domain`.
         discrete: see `Domain`.
         measured: see `Domain`.
-        long: share of batches with more samples than `n` says, up to `n_long`.
-        n_long: most samples of such.
-        max_batch: most datasets in a batch.
+        long: share of batches with more samples than the upper bound of `n`, up to `n_long`.
+        n_long: largest number of samples in long batches.
+        max_batch: largest number of datasets in a batch.
     """
 
     entries: int = 16_000
@@ -76,7 +77,7 @@ class StreamConfig:
 
     def __post_init__(self) -> None:
         require(self.entries >= 1, "entries", self.entries, "at least 1")
-        # The smallest batch holds a dependent and an independent dataset.
+        # The smallest batch has one dependent and one independent dataset.
         require(self.max_batch >= 2, "max_batch", self.max_batch, "at least 2")
         _require_bounds("n", self.n, low=4)
         _require_bounds("d_z", self.d_z, low=0)
@@ -87,7 +88,7 @@ class StreamConfig:
             share = getattr(self, name)
             require(0 <= share <= 1, name, share, "a share between 0 and 1")
         shares = self.six_models + self.driven + self.siblings
-        # Decimal fractions that sum to 1 may sum to a little more in binary.
+        # Allows for rounding in the sum.
         require(shares <= 1 + 1e-9, "six_models + driven + siblings", shares, "at most 1")
         require(self.components >= 2, "components", self.components, "at least 2")
         long_enough = not self.long or self.n_long >= self.n[1]
@@ -97,7 +98,7 @@ class StreamConfig:
 
 
 def _require_bounds(name: str, bounds: Any, low: int | None = None) -> None:
-    """Refuses bounds that are not increasing numbers from `low` on; None: positive ones."""
+    """Raises OptionError unless bounds are two increasing numbers, positive or at least `low`."""
     kind = "positive numbers" if low is None else f"numbers from {low} on"
     ok = isinstance(bounds, tuple) and len(bounds) == 2
     ok = ok and (bounds[0] > 0 if low is None else bounds[0] >= low)
@@ -122,12 +123,12 @@ class Batch:
 
 
 class Stream:
-    """Labelled batches by number, on a device.
+    """Labelled batches by index.
 
     Args:
-        config: what to draw.
-        seed: streams of different seeds share nothing.
-        device: where the batches are made.
+        config: the distribution of batches.
+        seed: streams with different seeds are independent.
+        device: where batches are drawn.
     """
 
     def __init__(self, config: StreamConfig, seed: int, device: torch.device | str = "cpu") -> None:
@@ -142,13 +143,13 @@ class Stream:
             measured=config.measured,
         )
 
-    def __getitem__(self, number: int) -> Batch:
-        """Makes batch `number`."""
-        generator = seeded("stream", self.seed, number, device=self.device)
+    def __getitem__(self, index: int) -> Batch:
+        """Draws batch `index`."""
+        generator = seeded("stream", self.seed, index, device=self.device)
         return self.draw(generator)
 
     def draw(self, generator: Generator, *, n: int | None = None, d_z: int | None = None) -> Batch:
-        """Makes a batch of a given or a drawn size."""
+        """Draws a batch; n and d_z are random unless given."""
         c = self.config
         if n is None:
             low, high = c.n
@@ -188,7 +189,7 @@ class Stream:
 
 
 def _between_two(label: Bool[Tensor, " batch"]) -> Bool[Tensor, "batch 2 2"]:
-    """Writes the label of one pair as a matrix over its two targets, each dependent on itself."""
+    """Expands the label of one pair to a 2 x 2 matrix with a true diagonal."""
     return label[:, None, None] | torch.eye(2, dtype=torch.bool, device=label.device)
 
 

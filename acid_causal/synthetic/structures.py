@@ -1,7 +1,7 @@
-"""Who causes whom, which nodes are asked about, and the label by d-separation.
+"""Random DAGs with a conditioning set and targets, and labels by d-separation.
 
-A structure is a batch of DAGs whose nodes are numbered in a topological order, with a conditioning
-set and some target nodes; every pair of targets is a question. Nodes that are neither are latent.
+A structure is a batch of DAGs whose nodes are in topological order, each with a conditioning set
+and some targets. Every pair of targets is a question. All other nodes are latent.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,8 @@ from torch import Generator, Tensor
 
 from acid_causal.synthetic.draws import coin, gumbel, rand, randn
 
-# A path of generic weights never cancels exactly; what is left of a blocked one is rounding.
+# Partial correlations below this count as 0. With random weights they are 0, up to rounding, only
+# for d-separated pairs.
 _BLOCKED = 1e-9
 
 
@@ -21,9 +22,9 @@ class Structure:
     """A batch of DAGs with the roles of their nodes.
 
     Attributes:
-        parents: `parents[b, j, i]` says that i -> j; strictly lower triangular.
-        cond: the nodes of the conditioning set.
-        targets: the nodes whose pairs are asked about.
+        parents: `parents[b, j, i]` is true for an edge i -> j; strictly lower triangular.
+        cond: nodes of the conditioning set.
+        targets: nodes whose pairs are questions.
     """
 
     parents: Bool[Tensor, "batch node node"]
@@ -31,11 +32,11 @@ class Structure:
     targets: Int[Tensor, "batch target"]
 
     def dependent(self, generator: Generator) -> Bool[Tensor, "batch target target"]:
-        """Says which pairs of targets are d-connected given the conditioning set.
+        """Computes which pairs of targets are d-connected given the conditioning set.
 
-        The label is exact with probability one: under generic linear weights the partial
-        covariance of a pair vanishes if and only if the pair is d-separated (Spirtes, Glymour,
-        Scheines 2000, theorem 3.2).
+        It draws linear models with random weights and checks which partial correlations vanish.
+        With probability one these are exactly the d-separated pairs (Spirtes, Glymour, Scheines
+        2000, theorem 3.2).
         """
         rows = _linear_sem(self.parents, generator)
         cond = rows.gather(1, self.cond[..., None].expand(-1, -1, rows.shape[-1]))
@@ -49,14 +50,15 @@ class Structure:
 def random_dags(
     batch: int, d_z: int, targets: int, latents: int, generator: Generator
 ) -> Structure:
-    """Draws sparse random DAGs, and a conditioning set that often lies near the pair it concerns.
+    """Draws sparse random DAGs with a conditioning set near the first two targets.
 
-    A focus pair is drawn, half of the time adjacent. Members of the conditioning set and the other
-    targets are drawn by their distance to it, with a preference that ranges from none to strong.
+    First the pair of targets is drawn; in half of the graphs adjacent pairs are preferred. The
+    conditioning set and the other targets are then drawn with a preference, from none to strong,
+    for nodes close to the pair.
     """
     size = d_z + targets + latents
     degree = 1.0 + 3.0 * rand(generator, batch, 1, 1)
-    # Hubs: some causes have many more children than others, in half of the graphs.
+    # In half of the graphs some nodes are hubs, with many more children than others.
     hub = torch.exp(randn(generator, batch, 1, size) * coin(generator, 0.5, batch, 1, 1))
     chance = degree / max(size - 1, 1) * hub / hub.mean(dim=-1, keepdim=True)
     parents = (rand(generator, batch, size, size) < chance).tril(-1)
@@ -73,11 +75,11 @@ def random_dags(
 
 
 def driven(batch: int, d_z: int, targets: int, latents: int, generator: Generator) -> Structure:
-    """Draws targets that share strong common causes, all of them in the conditioning set.
+    """Draws DAGs whose targets share strong common causes, all of them in the conditioning set.
 
-    These are the hard nulls of causal discovery: most of X and of Y is explained by Z, and
-    whatever a smoother leaves of it looks like dependence. Few edges run among the targets;
-    latent nodes confound some of them.
+    Independence is hard to see here: Z explains most of X and Y, and what a regression fails to
+    remove looks like dependence. There are few edges among the targets, and latent nodes confound
+    some of them.
     """
     size = d_z + latents + targets
     role = torch.arange(size, device=generator.device)
@@ -104,7 +106,7 @@ def driven(batch: int, d_z: int, targets: int, latents: int, generator: Generato
 def _linear_sem(
     parents: Bool[Tensor, "batch node node"], generator: Generator
 ) -> Tensor:  # Float64[Tensor, "batch node noise"]
-    """Writes each node of a generic linear model as a unit vector of weights on the noises."""
+    """Draws linear models and returns each node as a unit vector of coefficients on the noise."""
     batch, size, _ = parents.shape
     device = parents.device
     weight = 0.5 + torch.rand(
@@ -121,7 +123,7 @@ def _linear_sem(
 
 
 def _hops(adjacent: Bool[Tensor, "batch node node"], limit: int) -> Tensor:
-    """Counts the edges on the shortest path between nodes, at most `limit`."""
+    """Computes the length of the shortest path between nodes, at most `limit`."""
     step = adjacent.float()
     reached = torch.eye(step.shape[-1], device=step.device).expand_as(step)
     hops = torch.where(reached > 0, 0.0, float(limit))
@@ -132,7 +134,7 @@ def _hops(adjacent: Bool[Tensor, "batch node node"], limit: int) -> Tensor:
 
 
 def _focus_pair(hops: Tensor, generator: Generator) -> Int[Tensor, "batch 2"]:
-    """Draws a pair of nodes, adjacent ones with a preference in half of the graphs."""
+    """Draws a pair of nodes; in half of the graphs adjacent pairs are preferred."""
     batch, size, _ = hops.shape
     prefer = 4.0 * coin(generator, 0.5, batch, 1, 1)
     score = prefer * (hops == 1) + gumbel(generator, batch, size, size)
