@@ -192,7 +192,7 @@ TROUBLES: dict[str, Callable[[Path], object]] = {
     "missing values (NaN)": lambda _: Tester(put(np.nan, "b")),
     "infinite values": lambda _: Tester(put(np.inf, "b")),
     "a deterministic relation": lambda _: ci_test(X, Y, 2 * X),
-    "which no regression follows if they are codes of categories": lambda _: ci_test(
+    "which regressions cannot fit if they are codes of unordered categories": lambda _: ci_test(
         X, Y, np.arange(200) % 10
     ),
     "neighbouring rows": lambda _: ci_test(np.cumsum(X), np.cumsum(Y)),

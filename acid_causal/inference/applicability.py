@@ -2,13 +2,13 @@
 
 | kind | the question |
 |---|---|
-| few samples | has fewer rows than any table of training |
-| many samples | has more rows than any that the null was fitted on |
-| large set | has a larger conditioning set than any that the null was fitted on |
-| ties | holds a column of few values, where training had none, or else conditions on 7 to 20 |
-| repeated rows | is about a table whose rows repeat others, as those of a bootstrap sample do |
-| serial rows | is about two variables whose values in neighbouring rows are alike, as in a series |
-| unfamiliar data | is about variables that look to the network as hardly any of training did |
+| few samples | has fewer rows than any table in training |
+| many samples | has more rows than the null was fitted to |
+| large set | has a larger conditioning set than the null was fitted to |
+| ties | has discrete columns if training had none, else conditions on a column of 7 to 20 values |
+| repeated rows | is about a table with duplicate rows, as a bootstrap sample has them |
+| serial rows | is about variables that are both autocorrelated over the rows, as a time series is |
+| unfamiliar data | is about variables whose encodings are rare in training |
 """
 
 import math
@@ -29,22 +29,22 @@ from acid_causal.weights.checkpoint import TrainedModel
 
 Array = NDArray[np.float64]
 
-# Such a chance, a little above that of seven values: codes of so many categories, conditioned on,
-# are more than a regression tells apart. Type I error at .05 is .03 for 6, .18 for 7, .59 for 9.
+# Tie chance of a column with seven values, plus a margin. With seven or more unordered categories
+# in Z the regressions fail: Type I error at .05 is .03 for 6 categories, .18 for 7, .59 for 9.
 _SEVEN_LEVELS = 1 / 6.5
-# Correlation of neighbouring rows: at least this, and so many of its deviations where it is none.
+# Autocorrelation of a serial column: at least this, and this many standard errors.
 SERIAL, _SERIAL_DEVIATIONS = 0.3, 5.0
-# One question in a thousand is unfamiliar by chance; so many of those asked are not.
+# By chance one target in a thousand is unfamiliar; above this share of questions we warn.
 _UNFAMILIAR = 0.05
 
 
 class Difference(NamedTuple):
-    """In what a question is unlike those of training.
+    """How a question differs from those of training.
 
     Attributes:
         kinds: the kinds of difference; empty if there is none.
-        distance: how far its targets look from those of training: the farther of the two, in units
-            of the bound; None if the weights file does not say what training looked like.
+        distance: the larger distance of its two targets from the reference, in units of the bound;
+            None if the weights file has no reference.
     """
 
     kinds: tuple[str, ...]
@@ -52,13 +52,13 @@ class Difference(NamedTuple):
 
 
 class Applicability:
-    """Compares questions with those of training, and warns once of each kind of difference.
+    """Compares questions with those of training, and warns once about each kind of difference.
 
     Args:
         model: the model that answers.
-        effect: what a difference means for a p-value, to end a warning.
-        names: writes a question with the names of its columns.
-        notices: what has been warned of.
+        effect: the last part of a warning: what a difference means for the p-value.
+        names: formats a question with the names of its columns.
+        notices: the warnings given so far.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Applicability:
         self._asked = self._unfamiliar = 0
 
     def check(self, questions: EncodedQuestions) -> list[Difference]:
-        """Says of each question in what it is unlike training."""
+        """Returns the differences of each question."""
         found = [self._visible(task, questions.rows) for task in questions.tasks]
         if self._model.null.reference is None:
             return [Difference(kinds, None) for kinds in found]
@@ -79,8 +79,8 @@ class Applicability:
         if distances[farthest] > 1 and self._unfamiliar > _UNFAMILIAR * self._asked:
             self._notices.warn(
                 "unfamiliar data",
-                f"{self._names(questions.tasks[farthest])} looks to {self._model.name} as hardly "
-                f"any question of its training did: {self._effect}",
+                f"{self._names(questions.tasks[farthest])} is unlike nearly all questions that "
+                f"{self._model.name} was trained on: {self._effect}",
             )
         return [
             Difference((*kinds, "unfamiliar data") if distance > 1 else kinds, distance)
@@ -88,7 +88,7 @@ class Applicability:
         ]
 
     def _visible(self, task: Task, rows: Rows) -> tuple[str, ...]:
-        """Finds the kinds of difference that need no network."""
+        """Finds the kinds of difference that do not need the network."""
         question = _Question(self._model, task, rows, self._effect, self._names)
         found = []
         for kind, check in _CHECKS.items():
@@ -100,11 +100,11 @@ class Applicability:
 
 
 def _distances(reference: Reference, questions: EncodedQuestions) -> Float[Array, " m"]:
-    """Says how far the targets of each question are from training: the farther of the two."""
+    """Computes the larger distance of each question's two targets from the reference."""
     facts = questions.facts
     of_x, of_y = (
         reference.distance(
-            np.stack([place.numbers for place in places]), facts.n, facts.d_z, explained
+            np.stack([place.summary for place in places]), facts.n, facts.d_z, explained
         )
         for places, explained in zip(
             zip(*questions.pairs, strict=True), (facts.explained_x, facts.explained_y), strict=True
@@ -113,19 +113,19 @@ def _distances(reference: Reference, questions: EncodedQuestions) -> Float[Array
     return np.maximum(of_x, of_y)
 
 
-# ---- the checks: each says in what a question is unlike training, or None -------------
+# ---- the checks: each returns a message, or None if the question is like training ----
 
 
 @dataclass(frozen=True)
 class _Question:
-    """A question as the checks see it.
+    """Input of the checks.
 
     Attributes:
         model: the model that answers.
         task: the question.
         rows: its rows.
         effect: what a difference means for the p-value.
-        names: writes a question with the names of its columns.
+        names: formats a question with the names of its columns.
     """
 
     model: TrainedModel
@@ -176,8 +176,8 @@ def _ties(q: _Question) -> str | None:
         if not any(TIES < q.rows.tie_chance(k) < _SEVEN_LEVELS for k in q.task.cond):
             return None
         return (
-            f"{q.shown} conditions on a column of 7 to 20 different values, which no regression "
-            f"follows if they are codes of categories in no order: {q.effect}"
+            f"{q.shown} conditions on a column of 7 to 20 different values, which regressions "
+            f"cannot fit if they are codes of unordered categories: {q.effect}"
         )
     if not any(q.rows.tie_chance(k) > TIES for k in columns):
         return None
@@ -191,21 +191,21 @@ def _repeated_rows(q: _Question) -> str | None:
     if not q.rows.repeated:
         return None
     return (
-        f"{q.rows.repeated:.0%} of the rows repeat others, as in a bootstrap sample: each is "
-        "used once, as regressions would find a row in its own copy"
+        f"{q.rows.repeated:.0%} of the rows repeat others, as in a bootstrap sample: each row is "
+        "used once, since a row would help to predict its own copy"
     )
 
 
 def _serial_rows(q: _Question) -> str | None:
-    """Says whether both tested variables change little from row to row."""
+    """Checks whether X and Y are both autocorrelated over the rows."""
     least = max(SERIAL, _SERIAL_DEVIATIONS / math.sqrt(q.rows.n))
     parts = (q.task.x, q.task.y)
     if not all(max(map(q.rows.serial_correlation, part)) > least for part in parts):
         return None
     return (
-        f"neighbouring rows of {q.shown} are alike: unless the table was sorted, they follow one "
-        "another in time and are not independent draws, which every p-value takes them for: "
-        "independence is rejected too often"
+        f"neighbouring rows of {q.shown} are alike: unless the table was sorted, this is a time "
+        "series. Its rows are not independent draws, as every p-value assumes, and independence "
+        "is rejected too often"
     )
 
 

@@ -1,4 +1,4 @@
-"""How questions are grouped: by conditioning set, in batches that memory can hold."""
+"""Groups questions by conditioning set, into batches that fit in memory."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -8,13 +8,13 @@ from itertools import groupby
 from acid_causal.errors import InputError
 from acid_causal.tables.inputs import Columns
 
-# So many batches of targets share one pass over their conditioning sets: regressions on a few rows
-# are mostly overhead, and many sets bear it together.
-_ROUND = 4
-# What regressions on a conditioning set take: for each of its values, and for each pair of its
-# variables; and how much they may take.
-_BYTES_OF_VALUE, _BYTES_OF_PAIR = 40, 24
-_MOST_BYTES = 2 * 2**30
+# Batches of targets per round. The conditioning sets of a round are encoded together, since small
+# regressions are mostly overhead.
+_BATCHES_PER_ROUND = 4
+# Memory of the regressions on a conditioning set: bytes for each of its values and for each pair of
+# its variables, and the limit in bytes.
+_BYTES_PER_VALUE, _BYTES_PER_PAIR = 40, 24
+_MAX_BYTES = 2 * 2**30
 
 
 @dataclass(frozen=True)
@@ -22,13 +22,13 @@ class Task:
     """A question about sets of columns.
 
     Attributes:
-        number: its place among the questions asked.
+        index: its index among the questions asked.
         x: columns of X.
         y: columns of Y.
         cond: columns of Z.
     """
 
-    number: int
+    index: int
     x: Columns
     y: Columns
     cond: Columns
@@ -41,8 +41,8 @@ def require_room(task: Task, n: int) -> None:
         InputError: regressions on the set would take more than 2 GiB.
     """
     size = len(task.cond)
-    needed = _BYTES_OF_VALUE * n * size + _BYTES_OF_PAIR * size**2
-    if needed > _MOST_BYTES:
+    needed = _BYTES_PER_VALUE * n * size + _BYTES_PER_PAIR * size**2
+    if needed > _MAX_BYTES:
         raise InputError(
             f"a conditioning set of {size} variables with {n} rows takes about "
             f"{needed / 2**30:.1f} GiB, more than the 2 GiB that a question may take: ask about "
@@ -51,14 +51,16 @@ def require_room(task: Task, n: int) -> None:
 
 
 def by_conditioning_set(tasks: Sequence[Task], n: int, batch_entries: int) -> Iterator[list[Task]]:
-    """Splits tasks into rounds of one size of conditioning set; each set stays together.
+    """Splits tasks into rounds with conditioning sets of equal size.
 
-    Sets with equally many targets follow one another, as these are encoded in one batch.
+    All tasks with the same set are in one round. Sets with equally many targets are neighbours, so
+    that these can be encoded in one batch.
 
     Args:
         tasks: questions on the same n rows.
         n: number of rows.
-        batch_entries: scalars of data encoded at once; a round of several sets holds a few batches.
+        batch_entries: bound on the scalars encoded at once; a round has up to
+            `_BATCHES_PER_ROUND` batches, or one conditioning set.
     """
     of_set: dict[Columns, list[Task]] = defaultdict(list)
     for task in tasks:
@@ -73,7 +75,7 @@ def by_conditioning_set(tasks: Sequence[Task], n: int, batch_entries: int) -> It
         entries = 0
         for cond in sets:
             weight = n * (size + columns[cond])
-            if batch and entries + weight > _ROUND * batch_entries:
+            if batch and entries + weight > _BATCHES_PER_ROUND * batch_entries:
                 yield batch
                 batch, entries = [], 0
             batch.extend(of_set[cond])

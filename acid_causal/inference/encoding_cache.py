@@ -1,4 +1,4 @@
-"""What a variable looks like given a conditioning set: computed once, kept within bounds."""
+"""Encodings of variables given conditioning sets: computed once and cached, within a byte limit."""
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,48 +18,48 @@ from acid_causal.inference.rows import Rows
 from acid_causal.model import ACIDModel, Conditioning, TargetEncoding
 from acid_causal.tables.inputs import Columns
 
-# So many times the entries of a batch may pass through the encoder for one conditioning set: its
-# rows go in blocks, and what is kept of a target is all that its memory costs.
+# One call of `encode_targets` may hold this many times `batch_entries`. It processes rows in
+# blocks, so its memory is mostly that of the encodings it returns.
 _SLICE = 16
 
-# A conditioning set and a target, both as columns.
+# A conditioning set and a target, both given by their columns.
 Pair = tuple[Columns, Columns]
 
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """Targets that were encoded together, set by set; they are kept and dropped as one.
+    """Targets that were encoded together; the cache keeps or drops them together.
 
     Attributes:
         targets: their encodings.
-        facts: what is known of each target.
+        facts: the facts of each target.
         determined: which components are functions of Z.
-        numbers: what each target looks like; see `acid_causal.calibration.reference`.
+        summaries: the summary of each target; see `acid_causal.calibration.reference.summarise`.
     """
 
     targets: TargetEncoding
     facts: TargetFacts
     determined: Bool[NDArray[np.bool_], "m d"]
-    numbers: Float[NDArray[np.float64], "m numbers"]
+    summaries: Float[NDArray[np.float64], "m numbers"]
 
     @classmethod
     def of(cls, targets: TargetEncoding) -> "Encoded":
-        """Reads from the device, once, what every question about the targets needs to know."""
+        """Copies facts and summaries from the device, once for all questions."""
         return cls(
             targets,
             facts=TargetFacts.of(targets),
             determined=targets.determined.cpu().numpy(),
-            numbers=summarise(targets),
+            summaries=summarise(targets),
         )
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where the encoding of one target is.
+    """A reference to the encoding of one target.
 
     Attributes:
-        among: the targets that it was encoded with.
-        index: which of them it is.
+        among: the targets that were encoded together with it.
+        index: its index among them.
     """
 
     among: Encoded
@@ -67,7 +67,7 @@ class Place:
 
     @property
     def encoding(self) -> TargetEncoding:
-        """The encoding itself, not a copy."""
+        """The encoding, as a view."""
         return self.among.targets[self.index : self.index + 1]
 
     @property
@@ -77,7 +77,7 @@ class Place:
 
     @property
     def nonlinear(self) -> float:
-        """Share of what least squares leave of the target that other regressions explain."""
+        """Share of the target's least-squares residual that nonlinear regressions explain."""
         return float(self.among.facts.nonlinear[self.index])
 
     @property
@@ -86,19 +86,19 @@ class Place:
         return self.among.determined[self.index]
 
     @property
-    def numbers(self) -> Float[NDArray[np.float64], " numbers"]:
-        """What the target looks like."""
-        return self.among.numbers[self.index]
+    def summary(self) -> Float[NDArray[np.float64], " numbers"]:
+        """The summary of the target; see `acid_causal.calibration.reference.summarise`."""
+        return self.among.summaries[self.index]
 
 
 @dataclass(frozen=True)
 class EncodedQuestions:
-    """Questions of one size about the same rows, with the encodings of their variables.
+    """Questions about the same rows, with the encodings of their variables.
 
     Attributes:
-        tasks: m questions, whose conditioning sets are equally large.
-        pairs: where the encodings of X and Y of each question are.
-        rows: the rows that they share.
+        tasks: m questions with conditioning sets of equal size.
+        pairs: the encodings of X and Y of each question.
+        rows: their rows.
     """
 
     tasks: Sequence[Task]
@@ -107,7 +107,7 @@ class EncodedQuestions:
 
     @cached_property
     def facts(self) -> Facts:
-        """What is known of the questions before their statistics are seen."""
+        """The covariates of the null distribution."""
         x, y = (
             TargetFacts(
                 np.array([place.explained for place in of_side]),
@@ -120,28 +120,28 @@ class EncodedQuestions:
 
 
 class Encodings:
-    """Encodes targets given conditioning sets, and keeps the latest up to a number of bytes.
+    """Encodes targets given conditioning sets; a least-recently-used cache of limited size.
 
     Args:
         network: the network, on the device of the rows.
-        cache_bytes: bound on what is kept; one `Encoded` of more is dropped at once.
-        batch_entries: scalars of data encoded at once.
+        cache_bytes: limit of the cache; a larger `Encoded` is not kept.
+        batch_entries: bound on the scalars encoded at once.
     """
 
     def __init__(self, network: ACIDModel, cache_bytes: int, batch_entries: int) -> None:
         self._network, self._batch_entries = network, batch_entries
         self._limit, self._bytes = cache_bytes, 0
         self._places: dict[tuple[Columns, Pair], Place] = {}
-        # What is kept, by the keys of its places; the latest used comes last.
+        # The keys in `_places` of what is kept; the most recently used comes last.
         self._kept: OrderedDict[Encoded, list[tuple[Columns, Pair]]] = OrderedDict()
 
     @property
     def kept_bytes(self) -> int:
-        """Bytes of the encodings kept now."""
+        """Bytes of the encodings in the cache."""
         return self._bytes
 
     def encode(self, wanted: Iterable[Pair], rows: Rows) -> Mapping[Pair, Place]:
-        """Looks up or computes the encodings of targets given conditioning sets of one size."""
+        """Looks up or computes encodings; all conditioning sets have the same size."""
         places: dict[Pair, Place] = {}
         lacking: dict[Columns, list[Columns]] = defaultdict(list)
         for pair in dict.fromkeys(wanted):
@@ -161,7 +161,10 @@ class Encodings:
     def _compute(
         self, lacking: Mapping[Columns, list[Columns]], rows: Rows
     ) -> Iterator[tuple[list[Pair], Encoded]]:
-        """Encodes all conditioning sets together, then targets of sets that lack equally many."""
+        """Encodes all conditioning sets in one batch, then the targets.
+
+        Sets that lack equally many targets of equal widths share batches of targets.
+        """
         sets = sorted(
             (_OfSet(cond, tuple(_by_width(targets))) for cond, targets in lacking.items()),
             key=lambda of_set: of_set.shape,
@@ -187,9 +190,9 @@ class Encodings:
         conditioning: Conditioning,
         rows: Rows,
     ) -> Iterator[tuple[list[Pair], Encoded]]:
-        """Encodes equally many targets of equally many columns for each set."""
+        """Encodes the same number of targets, of equal widths, for each set."""
         targets = list(zip(*(targets for _, targets in batch), strict=True))
-        # A table of many rows goes through a few targets at a time.
+        # For tables of many rows, a few targets at a time.
         step = max(1, _SLICE * self._batch_entries // (len(batch) * rows.n * len(targets[0][0])))
         for start in range(0, len(targets), step):
             part = list(zip(*targets[start : start + step], strict=True))
@@ -214,11 +217,11 @@ class Encodings:
 
 @dataclass(frozen=True)
 class _OfSet:
-    """What one conditioning set lacks.
+    """The targets that still have to be encoded for one conditioning set.
 
     Attributes:
         cond: the set.
-        targets: its targets, by their number of columns.
+        targets: the targets, grouped by their number of columns.
     """
 
     cond: Columns
@@ -226,7 +229,7 @@ class _OfSet:
 
     @property
     def shape(self) -> tuple[tuple[int, int], ...]:
-        """How many columns a target of each kind has, and how many there are."""
+        """Of each group, the number of columns per target and the number of targets."""
         return tuple((len(same[0]), len(same)) for same in self.targets)
 
 

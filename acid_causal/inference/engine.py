@@ -1,4 +1,4 @@
-"""From batches of questions to their answers: encode, compare, and ask the null."""
+"""Answers batches of questions: encodes variables, compares them, and computes p-values."""
 
 import math
 from collections import defaultdict
@@ -16,7 +16,7 @@ from acid_causal.inference.batching import Task
 from acid_causal.inference.encoding_cache import EncodedQuestions, Encodings, Pair, Place
 from acid_causal.inference.nulls.interface import Null
 from acid_causal.inference.pair_grids import grids
-from acid_causal.inference.result import CITestResult, nothing_could_depend
+from acid_causal.inference.result import CITestResult, independent_result
 from acid_causal.inference.rows import Rows
 from acid_causal.model import ACIDModel
 from acid_causal.tables.inputs import Columns
@@ -24,16 +24,16 @@ from acid_causal.weights.checkpoint import TrainedModel
 
 
 class Engine:
-    """Answers questions whose columns vary.
+    """Answers questions without constant columns.
 
     Args:
-        model: what training was like.
+        model: the model, with what is known about its training.
         network: its network, on the device of the rows.
-        null: where p-values come from.
-        cache_bytes: bound on the encodings kept.
-        batch_entries: scalars of data encoded at once.
-        names: writes a question with the names of its columns.
-        notices: what has been warned of.
+        null: the null distribution.
+        cache_bytes: limit of the cache of encodings.
+        batch_entries: bound on the scalars encoded at once.
+        names: formats a question with the names of its columns.
+        notices: the warnings given so far.
     """
 
     def __init__(
@@ -53,10 +53,10 @@ class Engine:
         self._applicability = Applicability(model, null.beyond_training, names, notices)
 
     def answer(self, tasks: list[Task], rows: Rows) -> dict[int, CITestResult]:
-        """Answers questions that share their rows and the size of their conditioning set.
+        """Answers questions with the same rows and conditioning sets of equal size.
 
         Returns:
-            The results by the numbers of the questions.
+            The results by the index of the question.
         """
         wanted = [(task.cond, part) for task in tasks for part in (task.x, task.y)]
         places = self.encodings.encode(wanted, rows)
@@ -68,13 +68,13 @@ class Engine:
                 continue
             self._notices.warn(
                 "deterministic",
-                f"a deterministic relation in {self._names(task)}: where the conditioning set "
-                "determines a tested variable nothing is left to depend on, p = 1",
+                f"a deterministic relation in {self._names(task)}: the conditioning set determines "
+                "a tested variable, which is then independent of everything (p = 1)",
             )
             if x and y:
                 reduced.append(replace(task, x=x, y=y))
             else:
-                results[task.number] = nothing_could_depend(rows.n)
+                results[task.index] = independent_result(rows.n)
         if clear:
             results.update(self._compare(clear, places, rows))
         if reduced:
@@ -84,7 +84,7 @@ class Engine:
     def _compare(
         self, tasks: list[Task], places: Mapping[Pair, Place], rows: Rows
     ) -> Iterator[tuple[int, CITestResult]]:
-        """Answers questions whose variables are encoded."""
+        """Answers questions whose variables have been encoded."""
         pairs = [(places[task.cond, task.x], places[task.cond, task.y]) for task in tasks]
         questions = EncodedQuestions(tasks, pairs, rows)
         differences = self._applicability.check(questions)
@@ -98,7 +98,7 @@ class Engine:
                     f"{log_pvalue} for {self._names(task)}: its weights or its null are damaged"
                 )
             yield (
-                task.number,
+                task.index,
                 CITestResult(
                     statistic=value,
                     pvalue=float(p[k]),
@@ -113,18 +113,18 @@ class Engine:
     def _statistics(
         self, tasks: Sequence[Task], pairs: Sequence[tuple[Place, Place]]
     ) -> Float[NDArray[np.float64], " m"]:
-        """Compares pairs of targets, those of one conditioning set together."""
-        of_set: dict[Columns, list[int]] = defaultdict(list)
+        """Computes the statistics of pairs of targets, grouped by conditioning set."""
+        by_set: dict[Columns, list[int]] = defaultdict(list)
         for k, task in enumerate(tasks):
-            of_set[task.cond].append(k)
-        numbers, logits = [], []
-        for alike in of_set.values():
-            for grid in grids([pairs[k] for k in alike]):
-                numbers += [alike[number] for number in grid.numbers]
+            by_set[task.cond].append(k)
+        indices, logits = [], []
+        for same_set in by_set.values():
+            for grid in grids([pairs[k] for k in same_set]):
+                indices += [same_set[k] for k in grid.indices]
                 logits.append(grid.score(self._network))
-        # From the device in one piece.
+        # One copy from the device for all.
         statistic = np.empty(len(tasks))
-        statistic[numbers] = torch.cat(logits).double().cpu().numpy()
+        statistic[indices] = torch.cat(logits).double().cpu().numpy()
         return statistic
 
 

@@ -1,4 +1,4 @@
-"""What a test answers."""
+"""The result of a test."""
 
 import math
 from collections.abc import Iterator
@@ -13,17 +13,18 @@ class CITestResult:
     """The answer to one question.
 
     Attributes:
-        statistic: the network's logit of dependence; -inf where nothing could depend.
-        pvalue: chance of a statistic at least as large under H0, in [0, 1].
-        log_pvalue: its logarithm, finite where the p-value underflows.
-        probability: of dependence where it is as common as independence: the statistic's logistic.
-        n: rows that entered the test.
-        unlike_training: in what the question is unlike those that the network was trained and its
-            null fitted on; empty if in nothing. For the kinds see
+        statistic: the network's logit of dependence; -inf if a tested variable is constant or a
+            function of the conditioning set.
+        pvalue: probability of a statistic at least as large under H0, in [0, 1].
+        log_pvalue: its logarithm, finite also where the p-value underflows.
+        probability: of dependence, with prior probability 1/2: the logistic of the statistic.
+        n: number of rows used by the test.
+        unlike_training: kinds of difference between the question and those on which the network
+            was trained and its null fitted; empty if there is none. The kinds are listed in
             `acid_causal.inference.applicability`.
-        distance: how far X and Y given Z look from training, in units of the distance that one
-            question in a thousand of training exceeds; None if the weights file does not say what
-            training looked like, or where nothing could depend.
+        distance: distance of X and Y given Z from the variables of training, in units of the
+            distance that one target in a thousand exceeds there; None if the weights file has no
+            reference, or the statistic is -inf.
     """
 
     statistic: float
@@ -35,23 +36,23 @@ class CITestResult:
     distance: float | None = None
 
     def __iter__(self) -> Iterator[float]:
-        """Yields the statistic and the p-value: `statistic, pvalue = result`, as of scipy's."""
+        """Yields the statistic and the p-value, as scipy's: `statistic, pvalue = result`."""
         yield self.statistic
         yield self.pvalue
 
     def reject(self, alpha: float = defaults.ALPHA) -> bool:
-        """Says whether independence is rejected: whether the p-value is at most alpha.
+        """Returns whether independence is rejected: whether the p-value is at most alpha.
 
         Args:
             alpha: level of the test, in (0, 1).
 
         Raises:
-            OptionError: another level.
+            OptionError: alpha is outside (0, 1).
         """
         require(0 < alpha < 1, "alpha", alpha, "between 0 and 1")
         return self.pvalue <= alpha
 
 
-def nothing_could_depend(n: int) -> CITestResult:
-    """The answer of n rows where a variable is constant, or known from the conditioning set."""
+def independent_result(n: int) -> CITestResult:
+    """Returns p = 1 for n rows: a variable is constant, or a function of the conditioning set."""
     return CITestResult(-math.inf, 1.0, 0.0, 0.0, n)

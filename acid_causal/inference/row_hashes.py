@@ -1,9 +1,9 @@
-"""What a question's rows and columns hold, told apart by content and by no position.
+"""Hashes of a question's rows and columns, which depend on their values and not on position.
 
-A permutation test that drew its permutations by row number would answer differently once the rows
-are shuffled. Here columns are read as ranks, whole numbers that are exact and stay the same under
-increasing maps, and rows and columns are hashed in turn, as the Weisfeiler-Lehman test hashes the
-vertices of a graph: whatever is ordered by these hashes moves along with the data.
+If a permutation test drew permutations by row number, its p-value would change when the rows are
+shuffled. So permutations are drawn by row hash. Columns are read as ranks, which are integers and
+invariant to increasing maps. Rows and columns are hashed in turn, as the Weisfeiler-Lehman test
+hashes the vertices of a graph.
 """
 
 from dataclasses import dataclass
@@ -26,14 +26,14 @@ _STEPS = (
 
 @dataclass(frozen=True)
 class Content:
-    """A question's data in an order of X and Y, and of Z's columns, that only the data decide.
+    """A question's data as ranks, in a canonical order of columns and of X and Y.
 
     Attributes:
-        keys: one of each row; equal where rows are.
-        x: ranks of the tested variable that stays.
-        y: ranks of the tested variable that is to be permuted.
+        keys: hash of each row; equal rows have equal hashes.
+        x: ranks of the tested variable that is not permuted.
+        y: ranks of the tested variable that is permuted.
         z: ranks of the conditioning set.
-        swapped: whether x holds the ranks of the second variable given, and y those of the first.
+        swapped: whether x is the second variable given, and y the first.
     """
 
     keys: UInt64[Hashes, " n"]
@@ -44,17 +44,17 @@ class Content:
 
 
 def ranks(column: Float[NDArray[np.float64], " n"]) -> Int64[Ranks, " n"]:
-    """Returns twice the mean rank of each value, from 1/2 on: a whole number, which ties share."""
+    """Returns 2 r - 1 for mean ranks r from 1 on: integers, also for ties."""
     return (2 * rankdata(column) - 1).astype(np.int64)
 
 
 def read_content(
     x: Int64[Ranks, "n d_1"], y: Int64[Ranks, "n d_2"], z: Int64[Ranks, "n d_z"]
 ) -> Content:
-    """Finds the order of a question's rows and columns.
+    """Brings a question's data into canonical order.
 
     Args:
-        x: ranks of the one tested variable.
+        x: ranks of one tested variable.
         y: ranks of the other.
         z: ranks of the conditioning set.
     """
@@ -63,22 +63,21 @@ def read_content(
     swapped = of_x > of_y
     if swapped:
         x, y = y, x
-    # Columns of one hash look the same from anywhere in the table: whichever comes first, the
-    # answer is one. Rows are told apart all the same.
+    # The order of columns with equal hashes does not matter: they are interchangeable.
     return Content(_chain(np.hstack([x, y, z]).astype(np.uint64)), x, y, z, swapped)
 
 
-def mix(bits: UInt64[Hashes, "*shape"], number: int = 0) -> UInt64[Hashes, "*shape"]:
-    """Scrambles 64 bits, each number in a way of its own."""
-    bits = bits + np.full(1, number + 1, dtype=np.uint64) * _GOLDEN
+def mix(bits: UInt64[Hashes, "*shape"], salt: int = 0) -> UInt64[Hashes, "*shape"]:
+    """Hashes 64 bits to 64 bits; each salt gives another hash function."""
+    bits = bits + np.full(1, salt + 1, dtype=np.uint64) * _GOLDEN
     for shift, factor in _STEPS:
         bits = (bits ^ (bits >> shift)) * factor
     return bits ^ (bits >> np.uint64(31))
 
 
 def distinct_rows(values: Float[NDArray[np.float64], "n d"]) -> Int64[Ranks, " kept"]:
-    """Returns, in order, the rows that equal no earlier one."""
-    # Adding nought makes one number of the two noughts.
+    """Returns the indices of rows that equal no earlier row, in increasing order."""
+    # `+ 0.0` maps -0.0 to 0.0, so equal rows hash equal.
     keys = _chain((values + 0.0).view(np.uint64))
     return np.sort(np.unique(keys, return_index=True)[1])
 
@@ -86,18 +85,18 @@ def distinct_rows(values: Float[NDArray[np.float64], "n d"]) -> Int64[Ranks, " k
 def _in_order(
     part: Int64[Ranks, "n d"], rows: UInt64[Hashes, " n"]
 ) -> tuple[Int64[Ranks, "n d"], int]:
-    """Orders columns by their hashes, and returns the sum of these."""
+    """Sorts columns by their hashes; returns them and the sum of the hashes."""
     hashes = mix(mix(part.astype(np.uint64) ^ rows[:, None]).sum(axis=0, dtype=np.uint64))
     return part[:, np.argsort(hashes)], int(hashes.sum(dtype=np.uint64))
 
 
 def _hash_rows(part: Int64[Ranks, "n d"]) -> UInt64[Hashes, " n"]:
-    """Hashes rows, whatever the order of the columns."""
+    """Hashes rows, independent of the order of columns."""
     return mix(part.astype(np.uint64)).sum(axis=1, dtype=np.uint64)
 
 
 def _chain(entries: UInt64[Hashes, "n d"]) -> UInt64[Hashes, " n"]:
-    """Hashes rows, column after column."""
+    """Hashes rows, dependent on the order of columns."""
     keys = np.zeros(len(entries), dtype=np.uint64)
     for column in entries.T:
         keys = mix(keys ^ column)

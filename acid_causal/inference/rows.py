@@ -1,4 +1,4 @@
-"""The rows that some tests share, read column by column when a test needs them."""
+"""The rows that a group of questions shares; columns are transformed when first needed."""
 
 import numpy as np
 import torch
@@ -11,28 +11,29 @@ from acid_causal.model import ACIDModel
 from acid_causal.model.transform import rank_normal
 from acid_causal.tables.inputs import Columns, Table
 
-# Chance that two rows hold the same value of a column: that of twenty values, equally frequent.
+# A column is discrete if two rows have equal values with at least this probability: that of twenty
+# equally frequent values.
 TIES = 0.05
-# Share of rows that repeat another one.
+# Duplicate rows are left out if they are more than this share.
 REPEATED = 0.05
-# A column in which so large a share of the distinct rows have values of their own is of many
-# values: whole rows that repeat in such a table were drawn twice.
+# ... and if some column has this share of distinct values among the distinct rows. Then duplicate
+# rows do not arise by chance.
 _MANY_VALUED = 0.9
-# Least share of rows that must share their values of Z with others to speak of its cells.
+# Z has cells if at least this share of rows have the same values of Z as another row.
 _IN_CELLS = 0.5
 
 
 class Rows:
-    """Some rows of a table, as the network reads them and as ranks.
+    """Some rows of a table, as inputs of the network and as ranks.
 
-    Rows that repeat others in a table with a column of many values, as in a bootstrap sample, are
-    there once: a regression judged by leaving a row out would find the row's own copy. In tables of
-    counts, levels and rounded values alone equal rows are equal people, and all count.
+    Duplicate rows of a table with a continuous column, as in a bootstrap sample, are left out: in
+    leave-one-out regression a row would be predicted by its own copy. In tables of only discrete
+    columns, distinct observations may have equal rows, and all are kept.
 
     Attributes:
-        gaps: the columns whose missing values decided the rows.
+        gaps: the columns whose missing values determined the rows.
         n: number of rows.
-        repeated: share of the rows that was left out because they repeat others.
+        repeated: share of the rows that was left out as duplicates.
         d: number of columns of the table.
     """
 
@@ -64,14 +65,14 @@ class Rows:
         self._kept, self.n, self.repeated = kept, len(kept), share
 
     def is_constant(self, column: int) -> bool:
-        """Says whether a column has a single value in these rows."""
+        """Returns whether a column has a single value in these rows."""
         if column not in self._constant:
             values = self._column(column)
             self._constant[column] = bool(values.min() == values.max())
         return self._constant[column]
 
     def tie_chance(self, column: int) -> float:
-        """Returns the chance that two rows hold the same value of a column."""
+        """Returns the probability that two random rows have the same value of a column."""
         if column not in self._tie_chance:
             _, counts = np.unique(self._column(column), return_counts=True)
             pairs = float(np.square(counts.astype(float)).sum() - self.n)
@@ -79,9 +80,9 @@ class Rows:
         return self._tie_chance[column]
 
     def is_function_of(self, column: int, given: Columns) -> bool:
-        """Says whether a column has one value in each cell of equal values of some others.
+        """Returns whether a column is constant within each cell of equal values of `given`.
 
-        Only where the cells hold most rows: where each row is a cell of its own nothing is said.
+        False if fewer than half of the rows share a cell with another row.
         """
         if not given or any(self._distinct_values(k) > (1 - _IN_CELLS) * self.n for k in given):
             return False
@@ -99,7 +100,7 @@ class Rows:
         return self._function_of[key]
 
     def _cells(self, given: Columns) -> Int64[Ranks, " n"]:
-        """Numbers the cells of equal values of some columns."""
+        """Returns the index of each row's cell of equal values of some columns."""
         if (key := frozenset(given)) not in self._cells_of:
             _, cells = np.unique(self.ranks(given), axis=0, return_inverse=True)
             self._cells_of[key] = cells.reshape(-1).astype(np.int64)
@@ -111,7 +112,7 @@ class Rows:
         return self._distinct[column]
 
     def serial_correlation(self, column: int) -> float:
-        """Returns the correlation of a column's values in rows that follow one another."""
+        """Returns the lag-one autocorrelation of a column's normal scores over the rows."""
         if column not in self._serial:
             values = torch.from_numpy(self._column(column))[None, :, None]
             scores = rank_normal(values)[0, :, 0]
@@ -119,7 +120,7 @@ class Rows:
         return self._serial[column]
 
     def columns(self, columns: Columns) -> Float[Tensor, "n d"]:
-        """Returns columns as the network reads them, on its device."""
+        """Returns transformed columns, on the network's device."""
         for column in columns:
             if column not in self._transformed:
                 values = torch.from_numpy(self._column(column))

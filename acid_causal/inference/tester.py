@@ -1,8 +1,8 @@
 """The test itself: arrays in, p-values out.
 
-A `Tester` holds one table. Questions are grouped by conditioning set; what a variable looks like
-given a conditioning set is encoded once, kept within a bound of bytes, and shared by every question
-that meets it.
+A `Tester` holds one table. Questions are grouped by conditioning set. The encoding of a variable
+given a conditioning set is computed once, cached up to a number of bytes, and shared by all
+questions that need it.
 """
 
 import copy
@@ -30,7 +30,7 @@ from acid_causal.inference.nulls.permutation import check_draws
 from acid_causal.inference.result import (
     CITestResult as CITestResult,  # a public name of this module, too
 )
-from acid_causal.inference.result import nothing_could_depend
+from acid_causal.inference.result import independent_result
 from acid_causal.inference.rows import Rows
 from acid_causal.settings import answering_settings
 from acid_causal.tables.inputs import (
@@ -47,12 +47,12 @@ from acid_causal.weights.checkpoint import TrainedModel
 from acid_causal.weights.shared import shared_model
 from acid_causal.weights.shipped import available_models
 
-# Names of the options of `Tester`, for whoever passes them on.
+# Names of the options of `Tester`, for callers that pass them on.
 OPTIONS = frozenset(
     {"model", "device", "null", "permutations", "missing", "cache_bytes", "batch_entries"}
 )
 
-# Raise it with any change that moves p-values: saved ones of before are then refused.
+# Part of the fingerprint: raise it with any change of p-values, so that old caches are refused.
 ALGORITHM = 2
 
 
@@ -64,16 +64,17 @@ class Tester:
         model: name of a shipped model, path of a weights file, or a loaded model.
         device: "auto" (a GPU where there is one), "cpu", "cuda", or any torch device.
         null: "conditional", "sized" or "pooled" (the paper's), see
-            `acid_causal.calibration.null`; or "permutation", drawn from the data themselves, far
-            slower, for data unlike those of training. None: what the model's file says,
+            `acid_causal.calibration.null`; or "permutation", drawn from the data themselves, much
+            slower, for data unlike those of training. None: the default of the model's file,
             "conditional" for `acid-base`.
         permutations: draws of the permutation null for each question, 19 or more: the smallest
             p-value is 1 / (1 + permutations).
         missing: "raise", or "drop" to leave out the rows that are incomplete in a test's columns.
-        cache_bytes: bound on the encodings kept. Those that were made together are kept or dropped
-            as one, so that a bound below what a batch makes keeps none.
-        batch_entries: scalars of data encoded at once; bounds memory, moves no result.
-        notices: what has been warned of before, by testers of other tables; None: nothing.
+        cache_bytes: limit of the cache of encodings. Encodings of one batch are kept or dropped
+            together, so that a limit below the size of a batch keeps none.
+        batch_entries: bound on the scalars encoded at once; it limits memory and has no effect on
+            results.
+        notices: warnings given so far, also by other testers; None: none.
 
     Raises:
         InputError, InputTypeError: the table cannot be used; see
@@ -105,7 +106,7 @@ class Tester:
         self.columns = list(table.columns)
         self.n, self.d = table.values.shape
         self.model = model if isinstance(model, TrainedModel) else shared_model(model)
-        # A copy in another process finds a shipped model by its name.
+        # A pickled copy loads a shipped model by its name.
         self._shipped = str(model) if str(model) in available_models() else None
         self.null = self.model.default_null if null is None else null
         self.permutations = int(permutations)
@@ -115,9 +116,9 @@ class Tester:
         self._begin()
 
     def _begin(self) -> None:
-        """Makes what can be made again, and no pickle carries."""
+        """Builds the parts that are not pickled."""
         self._lock = threading.RLock()
-        # Testers on several devices may share a model: each takes a copy where it must move it.
+        # Testers may share a model: copy its network rather than move it to another device.
         network = self.model.network
         if not same_device(network.device, self.device):
             network = copy.deepcopy(network).to(self.device)
@@ -137,21 +138,21 @@ class Tester:
             self._null,
             cache_bytes=self._cache_bytes,
             batch_entries=self._batch_entries,
-            # Not a method of ours: a cycle would keep a table's encodings until it is looked for.
+            # Not a bound method: a reference cycle would delay freeing the encodings.
             names=partial(_named, self.columns),
             notices=self._notices,
         )
 
     @property
     def fingerprint(self) -> str:
-        """A hash over all that decides the p-values: data, weights, options and what computes."""
+        """A hash of everything that determines the p-values: data, weights, options, algorithm."""
         nulls = [self.null, *self._null.options.values()]
         decisive = [ALGORITHM, self.table.sha256, self.model.sha256, *nulls]
         return hashlib.sha256(json.dumps(decisive).encode()).hexdigest()
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What computes the p-values, fit for JSON: the model, the null's options, the device."""
+        """The model, the null, its options and the device, as JSON values."""
         return {
             "model": {"name": self.model.name, "sha256": self.model.sha256},
             "null": self.null,
@@ -165,7 +166,7 @@ class Tester:
         """Tests whether columns i and j are independent given the columns in cond.
 
         Raises:
-            InputError, InputTypeError: indices that make no question.
+            InputError, InputTypeError: invalid or overlapping indices.
         """
         x, y, z = normalise_question(i, j, cond, self.d)
         return self.test_sets((x,), (y,), z)
@@ -185,19 +186,19 @@ class Tester:
             The results, in the order of the questions.
 
         Raises:
-            InputError, InputTypeError: indices that make no question.
+            InputError, InputTypeError: invalid or overlapping indices.
         """
         tasks = []
-        for number, question in enumerate(questions):
+        for index, question in enumerate(questions):
             x, y, z = read_question(question, self.d)
-            tasks.append(Task(number, (x,), (y,), z))
+            tasks.append(Task(index, (x,), (y,), z))
         return self._answer(tasks, progress)
 
     def test_sets(self, x: Columns, y: Columns, cond: Columns = ()) -> CITestResult:
         """Tests whether sets of columns are independent given a third.
 
         Args:
-            x: columns of X; they, y and cond are in order, without repeats, and share none.
+            x: columns of X. Each of x, y and cond is sorted and without repeats; they are disjoint.
             y: columns of Y.
             cond: columns of Z.
         """
@@ -216,7 +217,7 @@ class Tester:
                 for task in group:
                     reduced = self._without_constants(task, rows)
                     if reduced is None:
-                        results[task.number] = nothing_could_depend(rows.n)
+                        results[task.index] = independent_result(rows.n)
                     else:
                         require_room(reduced, rows.n)
                         ready.append(reduced)
@@ -226,10 +227,10 @@ class Tester:
                     results.update(self._engine.answer(batch, rows))
                     if progress:
                         progress(len(batch))
-        return [results[task.number] for task in tasks]
+        return [results[task.index] for task in tasks]
 
     def _by_gaps(self, tasks: Sequence[Task]) -> dict[Columns, list[Task]]:
-        """Groups tasks by those of their columns that have missing values, and so by their rows."""
+        """Groups tasks by which of their columns have missing values; a group has the same rows."""
         absent = self.table.absent
         if absent is None:
             return {(): list(tasks)}
@@ -240,7 +241,7 @@ class Tester:
         return groups
 
     def _without_constants(self, task: Task, rows: Rows) -> Task | None:
-        """Drops constant columns; None if the question is answered already: independent."""
+        """Drops constant columns; None if the answer is p = 1 without asking the network."""
         if rows.n < MIN_SAMPLES:
             self._notices.warn(
                 "rows", f"only {rows.n} complete rows for {_named(self.columns, task)}: p = 1"
@@ -262,7 +263,7 @@ class Tester:
     # ---- copies -----------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leaves behind what can be computed again, and the weights of a shipped model."""
+        """Leaves out what can be rebuilt, and the weights of a shipped model."""
         again = dict.fromkeys(("_lock", "_network", "_all_rows", "_engine", "_null"))
         if self._shipped is not None:
             again["model"] = None
@@ -288,7 +289,7 @@ class Tester:
 
 
 def _named(columns: Sequence[str], task: Task) -> str:
-    """Writes a question with the names of its columns."""
+    """Formats a question with the names of its columns."""
     tested = ", ".join(columns[k] for k in (*task.x, *task.y))
     return f"({tested} | {', '.join(columns[k] for k in task.cond)})"
 
@@ -318,11 +319,11 @@ def ci_test(
         missing: "raise", or "drop" to leave out incomplete rows.
 
     Returns:
-        The statistic (logit), the p-value and the probability of dependence; and in what the
-        question is unlike those of training.
+        The statistic (logit), the p-value, the probability of dependence, and how the question
+        differs from those of training.
 
     Raises:
-        InputError, InputTypeError: arrays that cannot be used.
+        InputError, InputTypeError: the arrays cannot be used.
         OptionError, ModelError: see `Tester`.
 
     References:

@@ -24,7 +24,7 @@ def numbers_of(model: TrainedModel, x: np.ndarray) -> np.ndarray:
     columns = [((), (k,)) for k in range(tester.d)]
     with torch.inference_mode():
         encoded = tester._engine.encodings.encode(columns, tester._all_rows)
-        return np.stack([place.numbers for place in encoded.values()])
+        return np.stack([place.summary for place in encoded.values()])
 
 
 @pytest.fixture(scope="module")
@@ -190,7 +190,7 @@ def test_unfamiliar_data(model: TrainedModel, plain: np.ndarray) -> None:
     assert result.distance is not None
     assert usual.distance < 1 < result.distance
     assert result.unlike_training == ("ties", "unfamiliar data")
-    assert sum("hardly any question" in str(w.message) for w in warned) == 1
+    assert sum("unlike nearly all questions" in str(w.message) for w in warned) == 1
     assert "(X1, X2 | )" in str(warned[-1].message)
 
 
@@ -205,7 +205,7 @@ def test_a_rare_unfamiliar_question_is_chance(model: TrainedModel) -> None:
     assert len(fine) == 100
     *_, last = Tester(x, model=model).test_many([*fine, (0, 1, ())])  # warnings are errors here
     assert last.unlike_training == ("unfamiliar data",)
-    with pytest.warns(AcidWarning, match="hardly any question"):
+    with pytest.warns(AcidWarning, match="unlike nearly all questions"):
         Tester(x, model=model).test_many([*fine[:3], (0, 1, ())])
 
 

@@ -57,16 +57,16 @@ def test_every_pair_is_scored_once_and_as_if_alone(
     cells_at_once: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("acid_causal.inference.pair_grids._CELLS", cells_at_once)
+    monkeypatch.setattr("acid_causal.inference.pair_grids._MAX_CELLS", cells_at_once)
     pairs = [(places[i], places[j]) for i, j in asked]
     found = list(grids(pairs))
-    assert sorted(number for grid in found for number in grid.numbers) == list(range(len(pairs)))
+    assert sorted(index for grid in found for index in grid.indices) == list(range(len(pairs)))
     for grid in found:
-        assert cells(grid) == {frozenset(pairs[number]) for number in grid.numbers}
+        assert cells(grid) == {frozenset(pairs[index]) for index in grid.indices}
         with torch.inference_mode():
             logits = grid.score(tiny_model.network)
-            for number, logit in zip(grid.numbers, logits, strict=True):
-                x, y = pairs[number]
+            for index, logit in zip(grid.indices, logits, strict=True):
+                x, y = pairs[index]
                 alone = tiny_model.network.score(x.encoding, y.encoding)[0]
                 torch.testing.assert_close(logit, alone, atol=1e-5, rtol=1e-5)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from acid_causal.errors import OptionError
-from acid_causal.inference.result import CITestResult, nothing_could_depend
+from acid_causal.inference.result import CITestResult, independent_result
 
 
 def test_a_result_is_read_as_those_of_scipy() -> None:
@@ -16,7 +16,7 @@ def test_a_level_rejects_or_does_not() -> None:
     assert result.reject()
     assert result.reject(0.04)  # as causal-learn, which keeps an edge at p = alpha
     assert not result.reject(0.01)
-    assert not nothing_could_depend(100).reject(0.999)
+    assert not independent_result(100).reject(0.999)
     assert not hasattr(result, "independent")  # which would be true of all results
     for alpha in (0.0, 1.0, 5.0, float("nan")):
         with pytest.raises(OptionError, match="alpha must be between 0 and 1"):

@@ -1,1 +1,1 @@
-"""Where p-values come from: nulls fitted beforehand, and nulls drawn from the user's table."""
+"""Null distributions of the test: fitted ones, and the permutation null of the user's table."""

@@ -1,4 +1,4 @@
-"""What every kind of null can do."""
+"""The interface of null distributions."""
 
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -17,7 +17,7 @@ class PValues(NamedTuple):
 
     Attributes:
         p: the p-values.
-        log_p: their logarithms, finite where a p-value underflows.
+        log_p: their logarithms, finite also where a p-value underflows.
     """
 
     p: Float[Array, " m"]
@@ -26,15 +26,15 @@ class PValues(NamedTuple):
 
 @runtime_checkable
 class Null(Protocol):
-    """Gives p-values to questions whose statistics are known."""
+    """Computes p-values from statistics."""
 
     @property
     def options(self) -> Mapping[str, int]:
-        """The options that its p-values depend on, besides data and weights, by name."""
+        """The options, by name, that its p-values depend on besides data and weights."""
 
     @property
     def beyond_training(self) -> str:
-        """What it means for a p-value that a question is unlike those of training; for warnings."""
+        """Part of a warning: what a question unlike training means for its p-value."""
 
     def pvalues(self, questions: EncodedQuestions, statistic: Float[Array, " m"]) -> PValues:
         """Computes the p-values of m questions."""

@@ -1,4 +1,4 @@
-"""The kinds of null by name. A further kind is a class like `Null`, a name and a line below."""
+"""Null distributions by name. To add one: a class with the interface `Null`, and a line below."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -19,13 +19,13 @@ from acid_causal.weights.checkpoint import TrainedModel
 def make_null(
     name: str, model: TrainedModel, network: ACIDModel, *, permutations: int, batch_entries: int
 ) -> Null:
-    """Makes the null of a name.
+    """Builds a null distribution by its name.
 
     Args:
         name: one of `acid_causal.choices.NULLS`.
         model: holds the fitted nulls.
         network: the model's network, on the device of the rows.
-        permutations: draws for each question, where there are any.
+        permutations: draws for each question; only used by the permutation null.
         batch_entries: scalars of permuted copies encoded at once; bounds memory.
 
     Raises:
@@ -39,10 +39,10 @@ def make_null(
 
 
 class Fitted:
-    """A null that was fitted beforehand and is kept with the weights.
+    """A fitted null from the weights file.
 
     Args:
-        null: what was fitted.
+        null: the fitted null.
     """
 
     options: Mapping[str, int] = MappingProxyType({})

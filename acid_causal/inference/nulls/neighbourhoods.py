@@ -1,4 +1,4 @@
-"""Rows whose conditioning variables are alike, and permutations that stay among them."""
+"""Cells of rows with similar conditioning variables, and permutations within cells."""
 
 from collections.abc import Iterable
 
@@ -8,26 +8,26 @@ from numpy.typing import NDArray
 
 from acid_causal.inference.row_hashes import Content, mix
 
-# Cells are split while both parts keep so many rows. The smaller, the less of Z's influence is
-# lost by a permutation; from 3 to 10 it hardly matters (benchmarks/LOG.md).
+# Smallest number of rows in a cell. In small cells a permutation preserves the dependence on Z
+# better; between 3 and 10 the choice has little effect (benchmarks/LOG.md).
 SMALLEST = 5
 
 Integers = NDArray[np.int64]
 
 
 def neighbourhoods(content: Content, smallest: int = SMALLEST) -> Int64[Integers, " n"]:
-    """Splits the rows into cells of like Z, as a regression tree does (Breiman et al. 1984).
+    """Splits the rows into cells of similar Z, as a regression tree does (Breiman et al. 1984).
 
-    A cell is halved at the median of one column of Z, of that which tells most of X and Y: few
-    rows know only few cuts, and a large conditioning set has many columns that do not matter. Equal
-    values are never parted, so the cells of discrete columns are their values.
+    A cell is split near the median of one column of Z, the one that explains most of X and Y. This
+    matters if Z is large: few rows allow few splits, and many columns of Z are irrelevant. Rows
+    with equal values are never separated by a split on that column.
 
     Args:
         content: the question's data; without Z there is one cell.
-        smallest: fewest rows of a cell.
+        smallest: smallest number of rows in a cell.
 
     Returns:
-        The number of each row's cell.
+        The index of each row's cell.
     """
     z, tested = content.z, np.hstack([content.x, content.y])
     cells = np.zeros(len(z), dtype=np.int64)
@@ -45,16 +45,16 @@ def neighbourhoods(content: Content, smallest: int = SMALLEST) -> Int64[Integers
 
 
 def permutations(
-    content: Content, cells: Int64[Integers, " n"], numbers: Iterable[int]
+    content: Content, cells: Int64[Integers, " n"], indices: Iterable[int]
 ) -> Int64[Integers, "draws n"]:
-    """Draws permutations of the rows within cells; each number stands for one.
+    """Draws permutations of the rows within cells, one for each index.
 
     Returns:
-        For each permutation and row the row whose value it gets. The draws move along with the
-        data, in whatever order the rows come.
+        For each permutation and row the row whose value it gets. Permutations are drawn by row
+        hash, so the result is equivariant: shuffling the rows shuffles the permutations.
     """
     ordered = np.lexsort((content.keys, cells))
-    drawn = [np.lexsort((mix(content.keys, number), cells)) for number in numbers]
+    drawn = [np.lexsort((mix(content.keys, index), cells)) for index in indices]
     taken = np.empty((len(drawn), len(cells)), dtype=np.int64)
     taken[:, ordered] = drawn
     return taken
@@ -63,7 +63,7 @@ def permutations(
 def _upper_part(
     z: Int64[Integers, "m d_z"], tested: Int64[Integers, "m t"], smallest: int
 ) -> NDArray[np.bool_] | None:
-    """Says which rows of a cell go to its upper part; None if it stays whole."""
+    """Returns which rows of a cell form its upper part; None if it is not split."""
     m = len(z)
     if m < 2 * smallest:
         return None
@@ -72,15 +72,15 @@ def _upper_part(
     for column in z.T:
         order = np.argsort(column)
         ordered = column[order]
-        # Where the values change, with enough rows on both sides; the place nearest the middle.
+        # Candidates: where the value changes, with enough rows on both sides. Take the middlemost.
         ends = np.flatnonzero(np.diff(ordered[smallest - 1 : m - smallest + 1])) + smallest
         if not len(ends):
             continue
         low = int(ends[np.abs(2 * ends - m).argmin()])
-        # Sums of whole numbers are exact in any order.
+        # Integer sums are exact, whatever the order of rows.
         below = tested[order[:low]].sum(axis=0)
         gap = below / low - (whole - below) / (m - low)
-        told = (1 + np.square(gap).sum()) * low * (m - low)
-        if told > best:
-            best, upper = told, column > ordered[low - 1]
+        gain = (1 + np.square(gap).sum()) * low * (m - low)
+        if gain > best:
+            best, upper = gain, column > ordered[low - 1]
     return upper

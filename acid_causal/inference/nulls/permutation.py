@@ -1,9 +1,9 @@
-"""A null drawn from the user's own table: Y permuted among rows whose Z are alike.
+"""The permutation null: Y is permuted among rows of the user's table with similar Z.
 
-Where Z is discrete, or empty, such a permutation test is exact; elsewhere its error shrinks with
-the neighbourhoods (Kim, Neykov, Balakrishnan, Wasserman 2022, Local permutation tests for
-conditional independence). The permuted copies of Y are further targets of the same conditioning
-set, so Z is encoded once for all of them.
+If Z is discrete or empty, such a permutation test is exact. Otherwise its error vanishes as the
+cells shrink (Kim, Neykov, Balakrishnan, Wasserman 2022, Local permutation tests for conditional
+independence). The permuted copies of Y are further targets given the same conditioning set, so Z is
+encoded once for all of them.
 """
 
 from itertools import groupby
@@ -22,9 +22,9 @@ from acid_causal.inference.row_hashes import read_content
 from acid_causal.inference.rows import Rows
 from acid_causal.model import ACIDModel, Conditioning
 
-# With fewer draws no p-value would reach 5 %.
+# With fewer permutations no p-value could be as small as .05.
 FEWEST = 19
-# Statistics that rounding alone sets apart count as equal; discrete data have many that are.
+# Relative tolerance: statistics that differ by less count as equal. Discrete data have many ties.
 _ROUNDING = 1e-4
 
 
@@ -37,7 +37,7 @@ class PermutationNull:
         batch_entries: scalars of permuted copies encoded at once; bounds memory.
 
     Raises:
-        OptionError: draws is no whole number of at least 19.
+        OptionError: draws is not an integer of at least 19.
     """
 
     beyond_training = "its power there is unknown"
@@ -53,11 +53,11 @@ class PermutationNull:
         return {"permutations": self._draws}
 
     def pvalues(self, questions: EncodedQuestions, statistic: Float[Array, " m"]) -> PValues:
-        """Computes p-values, (1 + draws that reach the statistic) / (1 + B).
+        """Computes p-values: (1 + number of draws that reach the statistic) / (1 + B).
 
         Args:
             questions: m questions with their encoded variables.
-            statistic: what the network says of them.
+            statistic: their logits.
         """
         tasks, pairs, rows = questions.tasks, questions.pairs, questions.rows
         reached = np.zeros(len(tasks))
@@ -67,7 +67,7 @@ class PermutationNull:
             for k in same:
                 least = statistic[k] - _ROUNDING * max(1.0, abs(statistic[k]))
                 reached[k] = self._count(tasks[k], pairs[k], least, conditioning, rows)
-        # Not by way of the logarithm: 1 of 20 must not come out a little above .05.
+        # Not exp(log p): 1 / 20 must not be rounded to slightly above .05.
         p = (1 + reached) / (1 + self._draws)
         return PValues(p, np.log(p))
 
@@ -79,7 +79,7 @@ class PermutationNull:
         conditioning: Conditioning,
         rows: Rows,
     ) -> int:
-        """Counts the draws of at least so large a statistic."""
+        """Counts the draws whose statistic is at least `least`."""
         content = read_content(*(rows.ranks(part) for part in (task.x, task.y, task.cond)))
         x, y = pair
         stays, moves = (y, task.x) if content.swapped else (x, task.y)
@@ -88,22 +88,22 @@ class PermutationNull:
         step = max(1, self._batch_entries // values.numel())
         reached = 0
         for start in range(0, self._draws, step):
-            numbers = range(start, min(start + step, self._draws))
-            taken = torch.from_numpy(permutations(content, cells, numbers))
+            indices = range(start, min(start + step, self._draws))
+            taken = torch.from_numpy(permutations(content, cells, indices))
             copies = values[taken.to(values.device)]  # (draws, n, d)
             moved = self._network.encode_targets(copies[None], conditioning)
-            logits = self._network.score_grid(stays.encoding, moved, 1, len(numbers))
+            logits = self._network.score_grid(stays.encoding, moved, 1, len(indices))
             reached += int((logits.double() >= least).sum())
         return reached
 
 
 def check_draws(draws: Any) -> None:
-    """Refuses a number of permutations that makes no test.
+    """Checks the number of permutations.
 
     Raises:
-        OptionError: no whole number of at least 19.
+        OptionError: not an integer of at least 19.
     """
-    # True is an integer to Python, and no number of anything.
+    # In Python True is an integer, too.
     whole = isinstance(draws, int | np.integer) and not isinstance(draws, bool)
     expected = f"a whole number, {FEWEST} or more"
     require(whole and int(draws) >= FEWEST, "permutations", draws, expected)
