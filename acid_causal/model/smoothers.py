@@ -21,11 +21,11 @@ from acid_causal.model.spectral import eigh
 # Candidate ridge penalties; each target uses the one with the smallest leave-one-out error.
 RIDGES = (0.003, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 # Pivots with a residual kernel variance below this are left out.
-_NEGLIGIBLE = 1e-4
+_MIN_PIVOT = 1e-4
 
-# Fine smoothers: kernel widths, and how the rank grows: as (n / _ROWS_OF_RANK)^.35, up to a factor.
+# Fine smoothers: kernel widths. The rank grows as (n / _ROWS_OF_RANK)^(1/4), up to a factor.
 _WIDE, _NARROW, _ROUGH = 1.0, 0.2, 0.5
-_ROWS_OF_RANK, _MOST_FINER = 300, 2.5
+_ROWS_OF_RANK, _MAX_RANK_FACTOR = 300, 2.5
 # A target counts as a function of Z if interpolation between neighbours errs by less than this;
 # with fewer rows than `_MIN_ROWS` that is not tested.
 _MAX_FUNCTION_ERROR, _MIN_ROWS = 2e-3, 30
@@ -201,7 +201,7 @@ def fit_smoothers(z: Float[Tensor, "batch n d_z"], rank: int) -> tuple[Smoother,
     dtype, z = z.dtype, z.double()
     linear = _in_eigenbasis(z / math.sqrt(d_z), dtype)
     of_each = _in_eigenbasis(_pivoted_cholesky(z, additive, rank)[0], dtype)
-    if d_z == 1:  # the two kernels are one
+    if d_z == 1:  # the two kernels are equal
         return linear, of_each, of_each
     return linear, of_each, _in_eigenbasis(_pivoted_cholesky(z, joint, rank)[0], dtype)
 
@@ -225,7 +225,7 @@ def fit_fine_smoothers(
             with more rows it grows.
     """
     n, d_z = z.shape[1:]
-    rank = round(rank * min(max(1.0, (n / _ROWS_OF_RANK) ** 0.25), _MOST_FINER))
+    rank = round(rank * min(max(1.0, (n / _ROWS_OF_RANK) ** 0.25), _MAX_RANK_FACTOR))
 
     def additive(squares: Tensor) -> Tensor:
         return _two_scales(squares).mean(1)
@@ -238,9 +238,9 @@ def fit_fine_smoothers(
 
     dtype, both = ranks.dtype, torch.cat([z, ranks], dim=2).double()
     linear = _in_eigenbasis(both / math.sqrt(2 * d_z), dtype)
-    if d_z == 1:  # pivots at quantiles; the joint kernel holds the additive one
-        places = torch.linspace(0, n - 1, min(rank, n), device=z.device).round().long()
-        knots = ranks[..., 0].argsort(dim=1)[:, places]
+    if d_z == 1:  # pivots at quantiles; the joint kernel contains the additive one
+        quantiles = torch.linspace(0, n - 1, min(rank, n), device=z.device).round().long()
+        knots = ranks[..., 0].argsort(dim=1)[:, quantiles]
         of_all = _in_eigenbasis(_nystroem(both, knots, joint), dtype)
         return linear, of_all, of_all
     basis, pivots = _pivoted_cholesky(both, joint, rank)
@@ -249,6 +249,7 @@ def fit_fine_smoothers(
 
 
 def _two_scales(squares: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """Computes the mean of a wide and a narrow rational quadratic kernel."""
     wide = squares.div(_WIDE**2).add_(1).reciprocal_()
     narrow = squares.div(_NARROW**2).add_(1).reciprocal_()
     return wide.add_(narrow).mul_(0.5)
@@ -257,10 +258,10 @@ def _two_scales(squares: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
 def _nystroem(
     z: Float[Tensor, "batch n d"], pivots: Int[Tensor, "batch m"], kernel: Kernel
 ) -> Float[Tensor, "batch n m"]:
-    """Approximates a kernel by `B B^T` on pivots that are known, all at once."""
+    """Approximates a kernel by `B B^T`, given the pivots (Nystroem's method)."""
     at = z.gather(1, pivots[..., None].expand(-1, -1, z.shape[2]))
     s, vectors = eigh(_kernel_matrix(at, at, kernel))
-    kept = s > _NEGLIGIBLE * s[:, -1:]
+    kept = s > _MIN_PIVOT * s[:, -1:]
     root = torch.where(kept, s.clamp(min=1e-12).rsqrt(), 0.0)
     whitened = vectors * root[:, None, :]
     blocks = [_kernel_matrix(z[:, rows], at, kernel) @ whitened for rows in row_blocks(z.shape[1])]
@@ -345,10 +346,10 @@ def is_function_of_column(
 def _pivoted_cholesky(
     z: Float[Tensor, "batch n d_z"], kernel: Kernel, rank: int
 ) -> tuple[Float[Tensor, "batch n m"], Int[Tensor, "batch m"]]:
-    """Approximates a kernel with unit diagonal by `B B^T`, greedily (Harbrecht et al. 2012).
+    """Approximates a kernel with unit diagonal by `B B^T` (greedy pivots, Harbrecht et al. 2012).
 
     Returns:
-        B, and the rows that were its pivots.
+        B, and the rows chosen as pivots.
     """
     batch, n, d_z = z.shape
     rank = min(rank, n)
@@ -356,7 +357,7 @@ def _pivoted_cholesky(
     basis = z.new_zeros(batch, rank, n)
     variables = z.mT.contiguous()
     preference = _preference(z)
-    # All diagonals are equal at first: start from the centre.
+    # All diagonal entries are equal at first: start with a point near the centre.
     pivot = (preference / (1 + z.square().sum(-1))).argmax(dim=1)
     residual = torch.ones_like(z[..., 0])
     pivots: list[Tensor] = []
@@ -371,11 +372,11 @@ def _pivoted_cholesky(
             at_pivot = basis[:, :k].gather(2, row.expand(-1, k, 1))
             column = column - (at_pivot.mT @ basis[:, :k])[:, 0]
         variance = residual.gather(1, pivot[:, None])
-        keep = variance > _NEGLIGIBLE
-        if not keep.any():  # nor will anything be: a line needs few pivots
+        keep = variance > _MIN_PIVOT
+        if not keep.any():  # pivots decrease, so all later ones are negligible too
             return basis[:, :k].mT, torch.stack(pivots, dim=1)[:, :, 0]
         pivots.append(pivot[:, None])
-        column = torch.where(keep, column / variance.clamp(min=_NEGLIGIBLE).sqrt(), 0.0)
+        column = torch.where(keep, column / variance.clamp(min=_MIN_PIVOT).sqrt(), 0.0)
         basis[:, k] = column
         residual = (residual - column.square()).clamp(min=0)
         pivot = (residual * preference).argmax(dim=1)
