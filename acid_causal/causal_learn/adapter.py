@@ -30,48 +30,48 @@ OWN_OPTIONS = frozenset({"cache_path", "prefetch", "prefetch_alpha", "tester"})
 
 @runtime_checkable
 class TableTester(Protocol):
-    """What `ACID` needs of a `Tester`; anything else that has it will do, a double in tests too."""
+    """The part of `Tester` that `ACID` uses; tests may pass another object with it."""
 
     n: int
     d: int
 
     @property
     def fingerprint(self) -> str:
-        """A hash over all that decides the p-values."""
+        """A hash of everything that determines the p-values."""
 
     def test_many(
         self, questions: Sequence[Question], progress: Callable[[int], object] | None = None
     ) -> Sequence[Any]:
-        """Answers questions, each with an object that has a `pvalue`."""
+        """Answers questions; each result has the attribute `pvalue`."""
 
 
 class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
-    """The learned conditional independence test, in the form that causal-learn asks for.
+    """The learned conditional independence test, with the interface of causal-learn's tests.
 
-    causal-learn makes it from `indep_test=acid` and the keywords left over by `pc`, `fci` or
-    `cdnod`; it can also be made and called by hand.
+    causal-learn creates it for `indep_test=acid` and passes it the extra keywords of `pc`, `fci` or
+    `cdnod`. It can also be created and called directly.
 
     Args:
         data: Table `(n, d)`, an array or a pandas DataFrame.
-        cache_path: JSON file that keeps p-values between runs, at whatever alpha.
-        prefetch: Compute the foreseeable questions of a whole level of PC in one batch.
-        prefetch_alpha: The alpha given to `pc` or `fci`, which do not hand it on. Another value
-            costs time and changes no answer.
+        cache_path: JSON file that keeps p-values between runs, for any alpha.
+        prefetch: Predict the questions of a whole level of PC and compute them in one batch.
+        prefetch_alpha: The alpha given to `pc` or `fci`, which do not pass it on to the test. A
+            wrong value costs time and changes no p-value.
         settled: Pairs of columns that the search keeps adjacent whatever their p-values, so that it
-            asks about them given nothing alone; this, too, changes no answer.
-        tester: A tester of this very table, made beforehand: it brings the names of columns along,
-            and several searches share what it has encoded. Default: a new one.
+            asks about them only with an empty conditioning set. This only affects prefetching.
+        tester: A tester of this table. It knows the names of columns, and several searches can
+            share its encodings. Default: a new one.
         progress: Called with the number of questions computed since its last call.
         **options: Options of `Tester`: `model`, `device`, `missing` and so on.
 
     Attributes:
         n_asked: Calls so far.
-        n_computed: Questions computed so far; the rest were answered from memory.
+        n_computed: Questions computed so far; the other calls were answered from the cache.
         n_batches: Batches in which they were computed.
 
     Raises:
-        InputError: The table cannot be used, or is not the one of the tester.
-        OptionError: An option has no such name or value, or belongs to the tester that was given.
+        InputError: The table cannot be used, or is not the table of the tester.
+        OptionError: An unknown option or value, or an option of the tester beside `tester`.
         CacheError: The cache file is damaged, or belongs to other data, weights or options.
     """
 
@@ -97,7 +97,7 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         else:
             _check_tester(tester, data, options)
         self._tester, self._progress = tester, progress
-        # causal-learn's own cache file would mix up tests and tables, so it never learns the path.
+        # Not passed on: causal-learn's own cache file would mix p-values of other tests and tables.
         super().__init__(np.asarray(data), cache_path=None)
         self.method = METHOD
         self.data_hash = self._tester.fingerprint
@@ -109,7 +109,7 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
             self._prefetch = LevelPrefetch(self._tester.d, prefetch_alpha, settled)
         self.n_asked = self.n_computed = self.n_batches = 0
         self._lock = threading.RLock()
-        if self._file is not None:  # when the object dies, and at the latest when Python ends
+        if self._file is not None:  # called when the object is freed, or at exit
             weakref.finalize(self, self._file.save_at_end)
 
     def __call__(
@@ -124,8 +124,8 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         Args:
             X: Column index, in `0..d-1`.
             Y: Column index, another one.
-            condition_set: Column indices, in any order and of any kind of collection.
-            *args: Ignored; causal-learn hands some tests more than they need.
+            condition_set: Column indices, in any order, any iterable.
+            *args: Ignored; causal-learn passes further arguments to some tests.
 
         Returns:
             The p-value, in [0, 1].
@@ -134,7 +134,7 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
             InputError: An index is out of range, or X, Y and the conditioning set overlap.
         """
         question = normalise_question(X, Y, condition_set, self._tester.d)
-        # One question at a time: a thread that asks the same question waits and finds the answer.
+        # One question at a time: a thread that asks the same question waits for its p-value.
         with self._lock:
             self.n_asked += 1
             if self._prefetch is not None:
@@ -163,7 +163,7 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         results = self._tester.test_many(batch, self._progress)
         for question, result in zip(batch, results, strict=True):
             pvalue = float(result.pvalue)
-            if not 0.0 <= pvalue <= 1.0:  # a NaN would count as dependence, and silently
+            if not 0.0 <= pvalue <= 1.0:  # a NaN would silently count as dependence
                 raise ModelError(f"the model gave the p-value {pvalue} for the question {question}")
             self.pvalue_cache[question] = pvalue
         self.n_computed += len(batch)
@@ -173,7 +173,7 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
     # ---- the cache file --------------------------------------------------------------------------
 
     def save(self) -> None:
-        """Writes the p-values to `cache_path` now; it also happens by itself, in time.
+        """Writes the p-values to `cache_path` now; otherwise this happens now and then.
 
         Raises:
             CacheError: There is no `cache_path`, or the file cannot be written.
@@ -184,7 +184,7 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
             self._file.save()
 
     def save_to_local_cache(self) -> None:
-        """Writes the p-values if the last time is long ago (causal-learn's name for it)."""
+        """Writes the p-values if the last time is long ago; the name is causal-learn's."""
         if self._file is not None:
             self._file.save_if_due()
 
@@ -194,13 +194,13 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
     # ---- copies ----------------------------------------------------------------------------------
 
     def __deepcopy__(self, memo: dict[int, object]) -> "ACID":
-        """Returns the object itself: causal-learn copies graphs, and their test, at each step."""
+        """Returns the object itself, as causal-learn copies graphs with their test at each step."""
         return self
 
     def __getstate__(self) -> dict[str, Any]:
         with self._lock:
             state = self.__dict__ | {"pvalue_cache": dict(self.pvalue_cache)}
-        # A worker process must not write the file of the one that sent it the test.
+        # A copy in a worker process must not write the file.
         return state | {"_lock": None, "_file": None, "cache_path": None, "_progress": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -209,7 +209,7 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
 
 
 def _warn_of_mvpc() -> None:
-    """Warns if causal-learn makes the test for `mvpc`, which shows in nothing that it hands on."""
+    """Warns if `mvpc` creates the test, which only the call stack shows."""
     frame: FrameType | None = sys._getframe()
     while frame is not None and frame.f_code is not mvpc_alg.__code__:
         frame = frame.f_back
@@ -246,7 +246,7 @@ register_ci_test(METHOD, ACID)
 
 
 class _RegisteredName(str):
-    """The string "acid", which brings its registration along into another process."""
+    """The string "acid"; unpickling it in another process registers the test there."""
 
     __slots__ = ()
 

@@ -1,7 +1,7 @@
-"""A level of a stable skeleton search: the graph when it starts, and the questions that follow.
+"""The questions of one level of a stable skeleton search.
 
-Stable PC and FCI's adjacency search fix the questions of level k (conditioning sets of k members)
-when the level starts: every (x, y, S) with y adjacent to x and S among the other neighbours of x.
+In stable PC and in FCI's adjacency search, the graph at the start of level k fixes its questions:
+all (x, y, S) with y adjacent to x and S a set of k other neighbours of x.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -14,14 +14,14 @@ Pair = tuple[int, int]  # the smaller column first
 
 
 class Level:
-    """What a level asks, if the graph is the one given.
+    """The questions of a level, given the graph at its start.
 
     Args:
         d: number of columns.
-        size: of the conditioning sets.
-        adjacent: says whether a pair is adjacent when the level starts.
-        settled: pairs that stay adjacent whatever their p-values, and are asked about given nothing
-            alone.
+        size: size of the conditioning sets.
+        adjacent: whether a pair is adjacent when the level starts.
+        settled: pairs that stay adjacent whatever their p-values; they are asked about only with an
+            empty conditioning set.
 
     Attributes:
         neighbours: the neighbours of each column when the level starts.
@@ -44,11 +44,11 @@ class Level:
                 self.neighbours[j].add(i)
 
     def asks_about(self, i: int, j: int) -> bool:
-        """Says whether the level asks about an adjacent pair."""
+        """Returns whether the level asks about an adjacent pair."""
         return self.size == 0 or (min(i, j), max(i, j)) not in self._settled
 
     def count(self) -> int:
-        """Counts the distinct questions; sets common to both ends count once."""
+        """Counts the distinct questions; sets of common neighbours count once."""
         k, near = self.size, self.neighbours
         return sum(
             comb(len(near[i]) - 1, k) + comb(len(near[j]) - 1, k) - comb(len(near[i] & near[j]), k)
@@ -58,7 +58,7 @@ class Level:
         )
 
     def questions(self, from_row: int = 0) -> Iterator[Question]:
-        """Yields the questions in the order of asking, from a column on; some come twice."""
+        """Yields the questions in the order of the search, from a column on, with repetitions."""
         for x in range(from_row, len(self.neighbours)):
             near = sorted(self.neighbours[x])
             for y in near:
@@ -69,7 +69,7 @@ class Level:
                     yield min(x, y), max(x, y), cond
 
     def expects(self, question: Question) -> bool:
-        """Says whether a question, of a set of the level's size, is among those of the level."""
+        """Returns whether a question of the level's size is among its questions."""
         i, j, cond = question
         near = self.neighbours
         return (
@@ -80,5 +80,5 @@ class Level:
 
 
 def note_worst(worst: dict[Pair, float], pair: Pair, pvalue: float) -> None:
-    """Keeps the largest p-value of each pair: below alpha, the pair is adjacent."""
+    """Updates the largest p-value of a pair; the pair is adjacent if it is at most alpha."""
     worst[pair] = max(pvalue, worst.get(pair, 0.0))

@@ -1,13 +1,13 @@
-"""Foresees which questions a level-wise skeleton search will ask, so that they share one batch.
+"""Predicts the questions of a level-wise skeleton search, to compute them in one batch.
 
 The graph at the start of a level follows from the p-values of the lower levels and from alpha, and
-the questions of the level follow from the graph. `LevelPrefetch` listens to the questions, rebuilds
-the graph and names the questions to compute together with the one asked.
+the questions of the level follow from the graph. `LevelPrefetch` observes the questions, rebuilds
+the graph, and returns the questions to compute together with the one asked.
 
-It only guesses. A wrong guess costs time and never changes an answer, and what it may cost is
-bounded: but for a small constant, the guesses of a level that nobody has asked for yet are no more
-than the questions asked, in the whole search while it goes as foreseen, and in this level alone
-once it has not.
+A wrong prediction costs time and changes no p-value. The cost is limited: the predicted questions
+of a level that have not been asked yet are, up to a small constant, at most as many as the
+questions asked so far. Those of the whole search count while all predictions were right, after that
+only those of this level.
 """
 
 from collections.abc import Collection, Container
@@ -15,14 +15,14 @@ from collections.abc import Collection, Container
 from acid_causal.causal_learn.level import Level, Pair, note_worst
 from acid_causal.tables.inputs import Question
 
-FIRST: Question = (0, 1, ())  # every search starts with it
+FIRST: Question = (0, 1, ())  # the first question of every search
 SECOND: Question = (0, 2, ())
 
-# At most this many questions in one batch: between batches p-values can be saved to disk.
+# Questions per batch; between batches p-values can be saved to disk.
 BATCH_LIMIT = 2048
-# Once a search is under way, so many guesses are allowed in any case.
+# Number of predictions that is always allowed once a search has begun.
 ALWAYS_ALLOWED = 64
-# Nobody runs PC above this alpha: a question that would imply it belongs to another phase.
+# Larger values of alpha are not used: a question that implies one belongs to another phase.
 LARGEST_ALPHA = 0.3
 
 
@@ -31,9 +31,9 @@ class LevelPrefetch:
 
     Args:
         d: Number of columns.
-        alpha: Significance level that the search is believed to use.
-        settled: Pairs that stay adjacent whatever their p-values, and are asked about given nothing
-            alone.
+        alpha: Significance level that the search is assumed to use.
+        settled: Pairs that stay adjacent whatever their p-values; they are asked about only with an
+            empty conditioning set.
     """
 
     def __init__(self, d: int, alpha: float, settled: Collection[Pair] = frozenset()) -> None:
@@ -44,12 +44,12 @@ class LevelPrefetch:
         self._following = False
 
     def batch(self, question: Question, row: int, known: Container[Question]) -> list[Question]:
-        """Names the questions to compute now: `question` itself first, then the foreseen ones.
+        """Returns the questions to compute now: `question` first, then the predicted ones.
 
         Args:
             question: The question asked.
-            row: Which of its two columns came first when it was asked.
-            known: Questions whose p-values need not be computed again.
+            row: The column that came first in the call.
+            known: Questions whose p-values are known.
 
         Returns:
             Distinct questions, none of them known; empty if `question` is known.
@@ -72,7 +72,7 @@ class LevelPrefetch:
         return list(chosen)
 
     def record(self, question: Question, pvalue: float) -> None:
-        """Takes in the answer to a question that was asked."""
+        """Records the p-value of a question that was asked."""
         self._unasked.discard(question)
         i, j, cond = question
         if self._following and len(cond) == self._level.size:
@@ -86,9 +86,9 @@ class LevelPrefetch:
         if question == FIRST and not (self._following and self._level.size == 0):
             self._start()
         elif not self._following or size == self._level.size:
-            # One question alone is often asked by hand; the second shows that a search has begun.
+            # A single question may come from a user; the second one shows a search.
             if question == SECOND and self._asked == {FIRST}:
-                self._credit = BATCH_LIMIT  # all pairs: cheap, as d encodings serve all of them
+                self._credit = BATCH_LIMIT  # all pairs: cheap, as they need only d encodings
         elif size == self._level.size + 1:
             self._next_level()
         else:  # a later phase, such as orientation or FCI's possible-d-sep
@@ -97,19 +97,19 @@ class LevelPrefetch:
     def _start(self) -> None:
         self._following = True
         self._alpha = self._given_alpha
-        self._exact = True  # every level so far was asked as foreseen
-        self._credit = 0  # guesses allowed before the level has asked anything
+        self._exact = True  # whether all levels so far were predicted exactly
+        self._credit = 0  # predictions allowed before the level has asked anything
         self._n_asked = 0  # distinct questions of the lower levels
         self._worst: dict[Pair, float] = {}  # largest p of each pair, lower levels
-        self._absent: set[Pair] = set()  # pairs that the search silently passed over
+        self._absent: set[Pair] = set()  # predicted pairs that the search skipped
         self._open_level(0)
 
     def _next_level(self) -> None:
-        foreseen = sum(map(self._level.expects, self._asked))
-        if 2 * foreseen < self._planned:  # not a search of ours, or one that leaves levels early
+        predicted = sum(map(self._level.expects, self._asked))
+        if 2 * predicted < self._planned:  # another kind of search, or one that ends levels early
             self._following = False
             return
-        self._exact &= foreseen == self._planned == len(self._asked)
+        self._exact &= predicted == self._planned == len(self._asked)
         self._drop_passed_over(self._d, 0)
         for pair, pvalue in self._level_worst.items():
             note_worst(self._worst, pair, pvalue)
@@ -120,11 +120,11 @@ class LevelPrefetch:
     def _open_level(self, size: int) -> None:
         self._asked: set[Question] = set()
         self._rows: set[int] = set()  # x of the questions asked
-        self._unasked: set[Question] = set()  # guessed in this level, and not asked so far
+        self._unasked: set[Question] = set()  # predicted in this level, and not asked so far
         self._level_worst: dict[Pair, float] = {}
         self._rebuild(size)
 
-    # ---- what was believed and turns out otherwise -----------------------------------------------
+    # ---- corrections of the graph and of alpha ---------------------------------------------------
 
     def _rebuild(self, size: int) -> None:
         """Rebuilds the graph at the start of a level, and so its questions."""
@@ -135,11 +135,11 @@ class LevelPrefetch:
         return self._worst.get(pair, 0.0) <= self._alpha and pair not in self._absent
 
     def _corrected(self, question: Question) -> bool:
-        """Raises alpha if that explains an unforeseen question; says whether it did.
+        """Raises alpha if that explains an unpredicted question; returns whether it did.
 
-        The question shows edges x - y and x - s, so alpha is at least their largest p-values. Each
-        correction is a new maximum, hence their number grows only with the logarithm of the number
-        of edges that the believed alpha left out.
+        The question implies that x is adjacent to y and to all of S, so alpha is at least the
+        largest p-value of these pairs. Each correction is a new maximum, so their number grows only
+        with the logarithm of the number of edges that the assumed alpha left out.
         """
         i, j, cond = question
         implied = min(
@@ -159,10 +159,10 @@ class LevelPrefetch:
         return self._level.expects(question)
 
     def _drop_passed_over(self, x: int, y: int) -> None:
-        """Drops the edges that the search, now at row x and neighbour y, should have asked about.
+        """Drops edges that the search has skipped, if it is now at row x and neighbour y.
 
-        Background knowledge and a smaller alpha show only in what is not asked. A row without a
-        single question tells nothing: it may have too few neighbours for this level.
+        Background knowledge and a smaller alpha only show in questions that are not asked. A row
+        without any question is ignored: it may have too few neighbours for this level.
         """
         passed = {
             (min(row, v), max(row, v))
@@ -176,6 +176,6 @@ class LevelPrefetch:
             self._rebuild(self._level.size)
 
     def _allowance(self) -> int:
-        """Limits the guesses of one batch."""
+        """Returns how many predictions one batch may hold."""
         room = self._credit + len(self._asked) - len(self._unasked)
         return min(max(room, 0), BATCH_LIMIT - 1)

@@ -1,8 +1,8 @@
-"""Keeps computed p-values in a JSON file, whole at every moment and never mixed up.
+"""A JSON file of p-values, written atomically.
 
-A p-value depends on data, weights and options, and not on alpha: a file belongs to one
-fingerprint of these three, serves any alpha and is refused to anybody else. Processes may share it:
-each adds what it has computed, under a lock.
+A p-value depends on data, weights and options, but not on alpha. A file belongs to one fingerprint
+of these three and serves any alpha; a test with another fingerprint refuses it. Processes may share
+a file: each adds its p-values under a lock.
 """
 
 import json
@@ -19,7 +19,7 @@ from acid_causal.tables.inputs import Question
 FORMAT = "acid-causal p-values 1"
 SAVE_EVERY_SECONDS = 30.0
 
-# Test objects of one process that name one file share it, so that none overwrites another's.
+# Test objects of one process share their file, so that none overwrites another's p-values.
 _open_files: "WeakValueDictionary[Path, PValueFile]" = WeakValueDictionary()
 
 
@@ -28,25 +28,24 @@ class PValueFile:
 
     Attributes:
         path: Absolute path of the file.
-        pvalues: p-value of each question; whoever computes adds to it.
+        pvalues: p-value of each question; the test adds to it.
     """
 
     @classmethod
     def open(cls, path: Any, fingerprint: str) -> "PValueFile":
-        """Reads the file, or prepares a new one; the folder is made if need be.
+        """Reads the file, or prepares a new one; creates the folder if necessary.
 
         Args:
             path: Text, bytes or path-like, with `~` for the home folder; need not exist.
             fingerprint: Hash of data, weights and options.
 
         Raises:
-            CacheError: The file is damaged, or belongs to another fingerprint, or could not be
-                written later.
-            OptionError: The path is none.
+            CacheError: The file is damaged, has another fingerprint, or is not writable.
+            OptionError: Not a path.
         """
         resolved = user_path(path).resolve()
         file = _open_files.get(resolved)
-        if isinstance(file, cls) and file._pid == os.getpid():  # a fork has its parent's
+        if isinstance(file, cls) and file._pid == os.getpid():  # not one inherited by a fork
             _check_owner(resolved, found=file._fingerprint, wanted=fingerprint)
             return file
         file = cls(resolved, fingerprint)
@@ -66,16 +65,16 @@ class PValueFile:
     def save(self) -> None:
         """Adds all p-values to the file; a failure leaves it as it was.
 
-        What other processes have added meanwhile is kept, and read.
+        p-values that other processes have added meanwhile are kept, and read.
 
         Raises:
-            CacheError: The file cannot be written, with the system's reason; or it was damaged, or
-                replaced by that of another fingerprint, since it was opened.
+            CacheError: The file cannot be written, or it was damaged or replaced by one with
+                another fingerprint since it was opened.
         """
         try:
             with locked(self.path):
                 self._read()
-                pvalues = dict(self.pvalues)  # a copy, as other threads may go on adding
+                pvalues = dict(self.pvalues)  # a copy, as other threads may add to it
                 document = {
                     "format": FORMAT,
                     "fingerprint": self._fingerprint,
@@ -88,13 +87,13 @@ class PValueFile:
         self._saved_at = time.monotonic()
 
     def save_if_due(self) -> None:
-        """Saves now and then during a search; warns, and does not stop it, if that fails."""
+        """Saves if the last time is long ago; a failure is a warning, and the search goes on."""
         if time.monotonic() - self._saved_at >= SAVE_EVERY_SECONDS:
             self.save_at_end()
-            self._saved_at = time.monotonic()  # after a failure, too: warn every now and then
+            self._saved_at = time.monotonic()  # after a failure, too: do not warn too often
 
     def save_at_end(self) -> None:
-        """Saves what is new; warns if that fails. Forked workers leave the file alone."""
+        """Saves new p-values; a failure is a warning. Forked workers do not write."""
         if len(self.pvalues) == self._saved_size or os.getpid() != self._pid:
             return
         try:
@@ -102,7 +101,7 @@ class PValueFile:
         except CacheError as error:
             warn(str(error))
 
-    # ---- reading and refusing --------------------------------------------------------------------
+    # ---- reading and checking --------------------------------------------------------------------
 
     def _read(self) -> None:
         try:
@@ -131,7 +130,7 @@ class PValueFile:
         self._saved_size = len(pvalues)
 
     def _check_writable(self) -> None:
-        """Fails before hours of work rather than after them."""
+        """Checks early that the file can be written later."""
         folder = self.path.parent
         try:
             folder.mkdir(parents=True, exist_ok=True)

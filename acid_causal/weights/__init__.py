@@ -1,1 +1,1 @@
-"""Weights files: the shipped ones, the recipe behind each, and how a file is read and written."""
+"""Weights files: the shipped ones with their recipes, and reading and writing of files."""

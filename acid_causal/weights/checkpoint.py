@@ -1,8 +1,8 @@
 """Trained models, and the weights files that hold them.
 
-A weights file is a file of tensors whose header holds the recipe, the null distribution and how the
-weights were made. Files that the package ships must be those that it was made with: their hashes
-stand in `SHA256SUMS` beside them, as `sha256sum *.safetensors` writes them.
+A weights file is a safetensors file whose header holds the recipe, the null distributions and the
+history of the training. Shipped files are checked against the hashes in `SHA256SUMS` beside them,
+which `sha256sum *.safetensors` writes.
 """
 
 import hashlib
@@ -24,8 +24,8 @@ from acid_causal.weights.recipe import Recipe
 from acid_causal.weights.shipped import find_model
 from acid_causal.weights.tensor_file import open_tensors, save_tensors
 
-# What the first files said of the model. A field that came later is hashed only where it is not at
-# its default, so that a model's hash never changes.
+# Fields of the first version of `ModelConfig`. Fields that were added later are only hashed if they
+# differ from their default, so that the hash of an old model does not change.
 _ALWAYS_HASHED = frozenset(
     {
         "e",
@@ -51,9 +51,9 @@ class TrainedModel:
     Attributes:
         network: the network, in evaluation mode.
         null: the fitted null distributions.
-        recipe: what it was trained on, and how.
+        recipe: its architecture, data and training.
         history: steps, hours, versions and the like, for the card.
-        default_null: the null that is used where no other is asked for.
+        default_null: the null that is used unless another is asked for.
     """
 
     network: ACIDModel
@@ -69,7 +69,7 @@ class TrainedModel:
 
     @cached_property
     def sha256(self) -> str:
-        """A hash over all that a p-value depends on: weights, architecture and null."""
+        """A hash of everything a p-value depends on: weights, architecture and nulls."""
         config = self.recipe.model
         model = {
             f.name: getattr(config, f.name)
@@ -92,7 +92,7 @@ class TrainedModel:
         """Writes a weights file, atomically.
 
         Raises:
-            WriteError: it cannot be written; an old file stays whole.
+            WriteError: it cannot be written; an old file stays as it was.
         """
         header = {
             "recipe": self.recipe.to_dict(),
@@ -103,10 +103,10 @@ class TrainedModel:
         save_tensors(path, self.network.state_dict(), header)
 
     def save_or_keep(self, path: str | Path) -> None:
-        """Writes a weights file that took long to make: where it cannot be, one elsewhere.
+        """Writes a weights file; if that fails, writes it to the folder for temporary files.
 
         Raises:
-            WriteError: it cannot be written; the message says where the model is instead.
+            WriteError: `path` cannot be written; the message says where the model is instead.
         """
         try:
             self.save(path)
@@ -131,16 +131,16 @@ def load_model(name_or_path: str | Path = defaults.MODEL) -> TrainedModel:
         ModelError: the file is damaged, of another format or version, or its weights do not fit.
     """
     path, sha256 = find_model(name_or_path)
-    # Tensors made in inference mode could never be trained.
+    # Tensors created in inference mode could not be trained later.
     with torch.inference_mode(False), open_tensors(path) as file:
         try:
             recipe = Recipe.from_dict(file.header["recipe"])
             null = NullDistribution.from_dict(file.header["null"])
             history = _history(file.header.get("history", {}))
-            # Files of before they named their null leave it to the recipe.
+            # Old files do not name their default null; it follows from the recipe.
             default = str(file.header.get("default_null", default_null(recipe.stream)))
-            # Nothing is allocated until the header is known to tell of these very tensors, and
-            # nothing is drawn from torch's generator, which is the user's.
+            # On "meta" nothing is allocated before the shapes are checked, and nothing is drawn
+            # from torch's global generator.
             with torch.device("meta"):
                 network = ACIDModel(recipe.model)
             file.require({name: tuple(t.shape) for name, t in network.state_dict().items()})
@@ -154,7 +154,7 @@ def load_model(name_or_path: str | Path = defaults.MODEL) -> TrainedModel:
 
 
 def _history(table: object) -> dict[str, Any]:
-    """Checks what fine-tuning and cards read of the history."""
+    """Checks the entries of the history that fine-tuning and cards use."""
     if not isinstance(table, dict):
         raise ValueError("the history is not a table")
     for name, kind in (("steps", int), ("hours", (int, float)), ("finetuned", list)):

@@ -1,4 +1,4 @@
-"""A recipe: everything that a trained model depends on, as one TOML file."""
+"""Recipes: TOML files that determine a trained model."""
 
 import math
 import re
@@ -16,11 +16,11 @@ from acid_causal.synthetic import StreamConfig
 T = TypeVar("T")
 
 PRECISIONS = ("float32", "bfloat16")
-# A name becomes the name of a folder and of a file, and an argument on the command line.
+# A name is also used as a folder, a file and an argument on the command line.
 _NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._-]*")
-_MOST_BYTES = 1_000_000
-# A step's seed is the run's times a million, and must fit in 64 bits.
-_SEEDS = 2**40
+_MAX_BYTES = 1_000_000
+# The seed of a step is that of the run times a million, and must fit in 64 bits.
+_MAX_SEED = 2**40
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,14 @@ class TrainingConfig:
     """How a model is trained.
 
     Attributes:
-        steps: optimiser steps; one batch of the stream each.
-        learning_rate: Adam's, at its peak.
-        warmup: steps of linear increase; a cosine to a hundredth of the peak follows.
-        clip: largest norm of the gradient.
+        steps: optimiser steps; each uses one batch of the stream.
+        learning_rate: peak learning rate of Adam.
+        warmup: steps of linear increase, followed by cosine decay to a hundredth of the peak.
+        clip: gradients are clipped to this norm.
         checkpoint_every: steps between checkpoints.
-        precision: "bfloat16" runs matrix products in bf16 by autocast; on CUDA only.
-        compile: compile the loss with torch.compile. Each size of the conditioning set costs a
-            compilation, of a minute on a CPU: it pays in long runs on a GPU, if at all.
+        precision: "float32", or "bfloat16" for matrix products in bf16 by autocast, on CUDA only.
+        compile: compile the loss with torch.compile. Each d_z needs its own compilation, of about a
+            minute on a CPU, so this only helps in long runs on a GPU.
     """
 
     steps: int = 20_000
@@ -60,11 +60,11 @@ class TrainingConfig:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a weights file was made from.
+    """Everything that determines a model's weights.
 
     Attributes:
         name: the model's name: letters, digits, ".", "_" and "-".
-        seed: of initialisation, stream and dropout.
+        seed: seed of initialisation, stream and dropout.
         model: the architecture.
         stream: the training data.
         training: the optimisation.
@@ -80,7 +80,7 @@ class Recipe:
         ok = _NAME.fullmatch(self.name) is not None
         expected = "letters, digits, '.', '_' and '-', the first a letter or a digit"
         require(ok, "name", self.name, expected)
-        require(0 <= self.seed < _SEEDS, "seed", self.seed, "from 0 to 2^40 - 1")
+        require(0 <= self.seed < _MAX_SEED, "seed", self.seed, "from 0 to 2^40 - 1")
 
     @classmethod
     def read(cls, path: str | Path) -> "Recipe":
@@ -91,7 +91,7 @@ class Recipe:
         """
         path = user_path(path)
         try:
-            text = read_bytes(path, most=_MOST_BYTES).decode("utf-8")
+            text = read_bytes(path, most=_MAX_BYTES).decode("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise OptionError(f"cannot read the recipe {str(path)!r}: {error}") from error
         try:
@@ -101,7 +101,7 @@ class Recipe:
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> "Recipe":
-        """Builds a recipe from nested tables, refusing unknown keys."""
+        """Builds a recipe from nested dictionaries; unknown keys are errors."""
         table = dict(table)
         sections = {"model": ModelConfig, "stream": StreamConfig, "training": TrainingConfig}
         for key, section in sections.items():
@@ -110,7 +110,7 @@ class Recipe:
         return _dataclass(cls, table, "recipe")
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the recipe as nested tables that `from_dict` reads."""
+        """Returns the recipe as nested dictionaries, the input of `from_dict`."""
         return asdict(self)
 
 
@@ -129,10 +129,10 @@ def _dataclass(cls: type[T], table: object, where: str) -> T:
 
 
 def _checked(value: Any, expected: Any, where: str) -> Any:
-    """Turns TOML's lists into the pairs that bounds are, and refuses wrong types."""
+    """Checks the type of a value, and converts a list of two bounds to a tuple."""
     if expected in (tuple[int, int], tuple[float, float]):
         kinds = (int,) if expected == tuple[int, int] else (int, float)
-        # By type() and not isinstance(), for which true is a number.
+        # type() and not isinstance(), as a bool is an instance of int.
         ok = isinstance(value, list | tuple) and all(type(v) in kinds for v in value)
         what = "whole numbers" if kinds == (int,) else "numbers"
         require(ok and len(value) == 2, where, value, f"two increasing {what}")

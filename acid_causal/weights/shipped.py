@@ -1,7 +1,6 @@
-"""The models that come with the package: their files, found without loading torch.
+"""Files of the shipped models, found without importing torch.
 
-Files that the package ships must be those that it was made with: their hashes stand in `SHA256SUMS`
-beside them, as `sha256sum *.safetensors` writes them.
+Their hashes are in `SHA256SUMS` beside them, which `sha256sum *.safetensors` writes.
 """
 
 from importlib.resources import files
@@ -31,7 +30,7 @@ def find_model(name_or_path: str | Path) -> tuple[str | Path, str | None]:
         if not path.suffix and len(path.parts) == 1 and not path.exists():
             raise unknown("model", str(name_or_path), shipped)
     except (OSError, TypeError, RuntimeError):
-        return name_or_path, None  # told of when it is opened
+        return name_or_path, None  # opening it raises the error
     return path, None
 
 
@@ -44,7 +43,7 @@ def _shipped_sha256(path: Path) -> str:
 
 
 def find_recipe(name_or_path: str | Path) -> Path:
-    """Returns the file of a recipe: a shipped model's, by the model's name, or any other."""
+    """Returns the file of a recipe, given a path or the name of a shipped model."""
     path = Path(name_or_path)
     shipped = available_models().get(str(name_or_path))
     return path if shipped is None or path.exists() else shipped.with_suffix(".toml")

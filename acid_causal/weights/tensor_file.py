@@ -1,8 +1,8 @@
-"""Files of tensors: safetensors with a JSON header and a sha256 over both; nothing is executed.
+"""Tensor files: safetensors with a JSON header and a sha256 over both; no code is executed.
 
-The header's one entry, "acid", holds the format's version and whatever else the file is to say. It
-is read first: what a file claims to hold is compared with its size, and by the caller with what he
-expects, before a tensor is allocated.
+The header is the metadata entry "acid" and includes the version of the format. It is read first.
+Shapes are compared with the size of the file, and by the caller with the expected shapes, before
+any tensor is allocated.
 """
 
 import hashlib
@@ -26,12 +26,12 @@ from acid_causal.files import write_atomically
 Shapes = Mapping[str, tuple[int, ...]]
 
 _FORMAT, _VERSION = "acid-causal", 1
-# Ours are of 20 to 100 KB; a longer one is not ours, and would take long to parse.
-_LONGEST_HEADER = 4 * 2**20
-# Weights of networks that work are below 10; a flipped bit of an exponent makes 1e38.
-_LARGEST_VALUE = 1e9
+# Headers have 20 to 100 KB; a much longer one is not valid and would take long to parse.
+_MAX_HEADER_BYTES = 4 * 2**20
+# Valid weights are below 10; a flipped bit in an exponent gives values up to 1e38.
+_MAX_VALUE = 1e9
 _DTYPE, _BYTES = "F32", 4
-_MOST_AXES, _LONGEST_AXIS = 8, 2**40
+_MAX_AXES, _MAX_AXIS = 8, 2**40
 
 _notices = Notices()
 
@@ -40,7 +40,7 @@ def save_tensors(path: str | Path, tensors: Mapping[str, Tensor], header: dict[s
     """Writes tensors of real numbers and a header, atomically.
 
     Raises:
-        WriteError: the file cannot be written; an old one stays whole.
+        WriteError: the file cannot be written; an old one stays as it was.
     """
     text = json.dumps({"format": _FORMAT, "version": _VERSION, **header})
     # Copies, because safetensors refuses tensors that share memory.
@@ -56,7 +56,7 @@ def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Reads tensors and header; see `TensorFile.read`.
 
     Raises:
-        ModelError: the file is missing or damaged, or not ours.
+        ModelError: the file is missing or damaged, or not a weights file of this package.
     """
     with open_tensors(path) as file:
         return file.read(), file.header
@@ -67,25 +67,25 @@ def open_tensors(path: str | Path) -> "Iterator[TensorFile]":
     """Opens a file and reads its header.
 
     Raises:
-        ModelError: no such file, not safetensors, cut short, not ours, or of another version.
+        ModelError: no such file, or not an intact weights file of this package and version.
     """
     shown = repr(str(path))
     try:
         file = open(path, "rb") if Path(path).is_file() else None  # noqa: SIM115
-    except (OSError, TypeError) as error:  # a name too long, no permission, no path at all
+    except (OSError, TypeError) as error:  # a name too long, no permission, not a path
         raise ModelError(f"cannot read the weights file {shown}: {error}") from error
-    if file is None:  # a pipe or a device is none, either
+    if file is None:  # missing, or a pipe, a device or a folder
         raise ModelError(f"there is no weights file {shown}")
     with file:
         yield TensorFile(file, shown)
 
 
 class TensorFile:
-    """An open file of tensors, of which the header has been read.
+    """An open tensor file whose header has been read.
 
     Attributes:
-        header: what was saved with the tensors.
-        shapes: of the tensors, by name.
+        header: the header that was saved with the tensors.
+        shapes: shapes of the tensors, by name.
     """
 
     def __init__(self, file: BinaryIO, shown: str) -> None:
@@ -121,13 +121,13 @@ class TensorFile:
                 )
 
     def read(self, file_sha256: str | None = None) -> dict[str, Tensor]:
-        """Reads the tensors, and checks them against the sha256 that was saved with them.
+        """Reads the tensors, and checks them against the sha256 in the file.
 
         Args:
-            file_sha256: of the whole file, where it is known from elsewhere.
+            file_sha256: expected sha256 of the whole file, if known.
 
         Raises:
-            ModelError: damaged, or with values that are not finite or beyond all measure.
+            ModelError: the file is damaged, or has values that are not finite or far too large.
         """
         try:
             self._file.seek(0)
@@ -135,23 +135,23 @@ class TensorFile:
             loaded = safetensors.torch.load(content)
         except (OSError, SafetensorError, ValueError, KeyError) as error:
             raise self._damaged(error) from error
-        # Copies, because these lie in the bytes of the file, at addresses of any alignment.
+        # Copies: the loaded tensors are views into the bytes of the file and may be unaligned.
         tensors = {name: tensor.clone() for name, tensor in loaded.items()}
         self._check_digests(content, tensors, file_sha256)
         for name, tensor in tensors.items():
             # The comparison is false for NaN, too.
-            if not (tensor.abs() <= _LARGEST_VALUE).all():
+            if not (tensor.abs() <= _MAX_VALUE).all():
                 raise ModelError(
                     f"{self._shown} holds values that are not finite, or beyond "
-                    f"{_LARGEST_VALUE:g}, in {name}"
+                    f"{_MAX_VALUE:g}, in {name}"
                 )
         return tensors
 
     def _read_header(self) -> dict[str, Any]:
-        """Reads the header; returns what safetensors says of the tensors."""
+        """Reads the header; returns safetensors' entries of the tensors."""
         (length,) = struct.unpack("<Q", self._file.read(8).ljust(8, b"\0"))
         self._start = 8 + length
-        if not self._start <= min(self._size, _LONGEST_HEADER):
+        if not self._start <= min(self._size, _MAX_HEADER_BYTES):
             raise ValueError("its header is longer than the file, or than any of ours")
         table = json.loads(self._file.read(length))
         metadata = table.pop("__metadata__")
@@ -162,7 +162,7 @@ class TensorFile:
         return table
 
     def _read_shapes(self, table: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-        """Reads the shapes of the tensors, which must be all that follows the header."""
+        """Reads the shapes of the tensors, and checks them against the size of the file."""
         shapes = {name: _shape(name, entry) for name, entry in table.items()}
         claimed = _BYTES * sum(map(math.prod, shapes.values()))
         if claimed != self._size - self._start:
@@ -198,14 +198,14 @@ def _shape(name: str, entry: Mapping[str, Any]) -> tuple[int, ...]:
     if entry["dtype"] != _DTYPE:
         raise ValueError(f"the tensor {name} is of type {entry['dtype']}, not {_DTYPE}")
     shape = tuple(entry["shape"])
-    sound = all(type(size) is int and 0 <= size <= _LONGEST_AXIS for size in shape)
-    if not sound or len(shape) > _MOST_AXES:
-        raise ValueError(f"the tensor {name} has a shape that none can have")
+    sound = all(type(size) is int and 0 <= size <= _MAX_AXIS for size in shape)
+    if not sound or len(shape) > _MAX_AXES:
+        raise ValueError(f"the tensor {name} has an invalid shape")
     return shape
 
 
 def _sha256(text: str, tensors: Mapping[str, Tensor]) -> str:
-    """Hashes the header's text, and names, shapes and values of the tensors."""
+    """Hashes the header, and the names, shapes and values of the tensors."""
     digest = hashlib.sha256(text.encode())
     for name, tensor in sorted(tensors.items()):
         digest.update(json.dumps([name, list(tensor.shape)]).encode())
