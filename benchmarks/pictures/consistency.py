@@ -50,11 +50,12 @@ def draw_consistency(rows: pd.DataFrame, level: float, path: Path) -> None:
                     linewidth=1.5,
                     markerfacecolor="white",
                 )
+        for panel in figure.axes[-_ACROSS:]:
+            panel.set_xlabel("rows", fontsize=9)
         for panel in list(panels)[len(cases) :]:
             panel.set_axis_off()
         entries = legend_entries(figure.axes)
         figure.legend(
             entries.values(), entries.keys(), loc="outside lower center", ncols=len(entries)
         )
-        figure.supxlabel("rows", fontsize=10)
         figure.supylabel("rejected at .05: dependent (full), independent (hollow)", fontsize=10)
