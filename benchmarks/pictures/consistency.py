@@ -52,7 +52,7 @@ def draw_consistency(rows: pd.DataFrame, level: float, path: Path) -> None:
                 )
         for panel in figure.axes[-_ACROSS:]:
             panel.set_xlabel("rows", fontsize=9)
-        for panel in list(panels)[len(cases) :]:
+        for panel in figure.axes[len(cases) :]:
             panel.set_axis_off()
         entries = legend_entries(figure.axes)
         figure.legend(
