@@ -1,6 +1,6 @@
-"""How firm is a graph? The same search on many samples of the rows.
+"""Stability of a graph: the same search on many samples of the rows.
 
-The samples run through joblib, so that processes, a Dask cluster or a Ray cluster serve alike:
+The searches run through joblib, on processes or on a Dask or Ray cluster:
 
     with joblib.parallel_config(backend="dask"):
         frequencies = bootstrap_graphs(table, samples=200)
@@ -76,31 +76,30 @@ def bootstrap_graphs(
 ) -> GraphFrequencies:
     """Searches for the graph on many samples of the rows.
 
-    A frequency says how stable an edge is when the rows vary. It is no probability that the edge
-    is true, and with fewer rows in a sample than in the table weak edges are found less often.
+    A frequency tells how stable an edge is when the rows vary. It is not a probability that the
+    edge is true. In samples with fewer rows than the table weak edges are found less often.
 
     Args:
-        data: array or DataFrame (n, d), or a table read before.
+        data: array or DataFrame (n, d), or a `Table`.
         samples: number of samples.
         rows: "subsample" draws `fraction` of the rows without repetition; "bootstrap" draws n rows
             with repetition. The latter is for comparison: a row that is in the sample twice
             predicts itself, and the test's leave-one-out residuals become too small.
-        fraction: of the rows in a subsample.
-        seed: of the draws. The result depends on it and on nothing else of these: neither on
-            `n_jobs` nor on joblib's backend.
-        n_jobs: processes, as joblib counts them: -1 for one a core; None for one, or for what
-            `joblib.parallel_config` says. Each computes on one thread.
+        fraction: fraction of the rows in a subsample.
+        seed: seed of the samples. The result does not depend on `n_jobs` or on joblib's backend.
+        n_jobs: number of processes, as in joblib: -1 for one per core; None for one, or for the
+            value of `joblib.parallel_config`. Each process uses one thread.
         progress: show a bar on standard error, if that is a terminal.
         missing: "raise" or "drop"; see `Tester`.
         method: "pc" or "fci".
         alpha: level of each test.
-        knowledge: what is known beforehand.
-        max_size: largest conditioning set; None: as large as need be.
-        **options: of the tester, such as `model` and `device`.
+        knowledge: background knowledge.
+        max_size: size of the largest conditioning set; None: no limit.
+        **options: options of the tester, such as `model` and `device`.
 
     Raises:
-        OptionError: a value that is none of these.
-        InputError, InputTypeError: the table cannot be used, or has too few rows to draw from.
+        OptionError: an invalid value.
+        InputError, InputTypeError: the table cannot be used, or has too few rows.
 
     References:
         Meinshausen, Buehlmann (2010), Stability Selection.
@@ -135,7 +134,7 @@ def bootstrap_graphs(
 
 @lru_cache  # once a worker
 def _end_with(parent: int) -> None:
-    """Ends this process soon after the one that started it, which may be killed in the midst."""
+    """Ends this process soon after its parent, in case the parent is killed."""
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -146,7 +145,7 @@ def _end_with(parent: int) -> None:
 
 
 def _draws(n: int, size: int, samples: int, seed: int, repeat: bool) -> Iterator[NDArray[np.int64]]:
-    """Draws the rows of each sample; the order of the rows is kept, as it moves no result."""
+    """Draws the rows of each sample, in the order of the table."""
     for k in range(samples):
         rng = np.random.default_rng([seed, k])
         yield np.sort(rng.choice(n, size, replace=repeat))
@@ -155,7 +154,7 @@ def _draws(n: int, size: int, samples: int, seed: int, repeat: bool) -> Iterator
 def _search_rows(
     table: Table, rows: NDArray[np.int64], options: dict[str, Any], parent: int
 ) -> tuple[Endpoints, tuple[str, ...]]:
-    """Searches on some of the rows; runs in a worker."""
+    """Runs the search on some of the rows, in a worker."""
     if os.getppid() == parent:
         _end_with(parent)
     absent = None if table.absent is None else table.absent[rows]

@@ -1,7 +1,7 @@
-"""From a table to a causal graph, with all that a reader needs in order to judge it.
+"""`discover`: from a table to a causal graph, with the evidence for it.
 
-`discover` runs PC or FCI with ACID, asks for the graph again on samples of the rows if told to, and
-returns one object that knows each edge, each separation, the warnings and how it all was made.
+It runs PC or FCI with ACID, optionally repeats the search on samples of the rows, and returns one
+object with all edges, separations, warnings and the provenance.
 """
 
 from collections import defaultdict
@@ -33,14 +33,14 @@ class Edge:
     Attributes:
         a, b: the two variables.
         mark: read from a to b, as in `a --> b`; see `acid_causal.discovery.mixed_graph.meaning`.
-        pvalue: of the most doubtful test of the adjacency: the largest over all conditioning sets
-            that were tried for this pair. The edge is there because even this one is at most alpha,
-            or because it is required: then it is tested once, given nothing.
-        given: the conditioning set of that test.
-        tests: how many conditioning sets were tried.
+        pvalue: the largest p-value over all conditioning sets tested for this pair. The edge is
+            there because even this one is at most alpha, or because it is required; a required edge
+            is tested once, with an empty conditioning set.
+        given: the conditioning set with that p-value.
+        tests: number of conditioning sets tested.
         required: whether background knowledge keeps the edge, whatever the data say.
-        confidence: share of the samples' graphs in which the pair is adjacent; None without them.
-        marks: share of the samples' graphs with each mark from a to b; "" stands for no edge.
+        confidence: share of the sampled graphs in which the pair is adjacent; None without samples.
+        marks: share of the sampled graphs with each mark from a to b; "" stands for no edge.
     """
 
     a: str
@@ -63,13 +63,13 @@ class Separation:
 
     Attributes:
         a, b: the two variables.
-        pvalue: the largest over all conditioning sets that were tried.
+        pvalue: the largest p-value over all conditioning sets tested.
         given: the conditioning set with that p-value.
-        sets: every set that separates the pair at the level alpha, with its p-value; empty where
-            only background knowledge keeps the pair apart.
-        tests: how many conditioning sets were tried.
-        forbidden: whether background knowledge keeps the pair apart, whatever the data say.
-        confidence: share of the samples' graphs in which the pair is adjacent; None without them.
+        sets: all sets that separate the pair at the level alpha, with their p-values; empty if only
+            background knowledge forbids the edge.
+        tests: number of conditioning sets tested.
+        forbidden: whether background knowledge forbids the edge, whatever the data say.
+        confidence: share of the sampled graphs in which the pair is adjacent; None without samples.
     """
 
     a: str
@@ -84,19 +84,19 @@ class Separation:
 
 @dataclass(frozen=True, repr=False)
 class Discovery:
-    """A discovered graph and where it comes from.
+    """A discovered graph with its evidence and provenance.
 
     Attributes:
         columns: the variables.
         method: "pc" or "fci".
         alpha: level of each test.
         endpoints: the graph as a matrix; see `acid_causal.discovery.mixed_graph`.
-        edges: the edges, the firmest first: by confidence, then by p-value.
+        edges: the edges, sorted by confidence, then by p-value.
         separations: all other pairs.
         pvalues: p-value of every question asked, by (column, column, conditioning set).
-        warnings: what deserves attention.
-        provenance: versions, model, data, options and counts, fit for JSON.
-        bootstrap: the samples' graphs; None unless asked for.
+        warnings: the warnings of the search, the test and the table.
+        provenance: versions, model, data, options and counts, as JSON values.
+        bootstrap: the sampled graphs; None without samples.
     """
 
     columns: Names
@@ -145,13 +145,13 @@ def discover(
         alpha: level of each test, in (0, 1).
         model: name of a shipped model, path of a weights file, or a loaded model.
         knowledge: edges and tiers known beforehand, by the names of columns.
-        max_size: largest conditioning set; None: as large as need be, which may take long where
-            many variables hang together, and with FCI grows exponentially with their number.
+        max_size: size of the largest conditioning set; None: no limit, which may take long for
+            dense graphs, and with FCI grows exponentially with the number of variables.
         bootstrap: number of samples of the rows on which the search is repeated, for confidences.
         rows: "subsample" or "bootstrap": how a sample is drawn; see `bootstrap_graphs`.
-        fraction: of the rows in a subsample.
-        seed: of the draws.
-        n_jobs: processes that search at once; -1: one a core.
+        fraction: fraction of the rows in a subsample.
+        seed: seed of the samples.
+        n_jobs: number of processes; -1: one per core.
         missing: "raise", or "drop" to leave out the rows that are incomplete in a test's columns.
         progress: show bars on standard error, if that is a terminal.
         **options: of the tester: `device`, `null`, `permutations`, `cache_bytes`, `batch_entries`.
@@ -161,8 +161,8 @@ def discover(
         are issued, too.
 
     Raises:
-        InputError, InputTypeError: the table cannot be used, or holds fewer than two columns.
-        OptionError: an option has no such name or value; knowledge names no column.
+        InputError, InputTypeError: the table cannot be used, or has fewer than two columns.
+        OptionError: an unknown option or value; a name in the knowledge is not a column.
         ModelError: the weights file is damaged.
 
     References:
@@ -194,7 +194,7 @@ def discover(
         if bootstrap
         else None
     )
-    edges, separations = _judge_pairs(data.columns, found, frequencies, knowledge, alpha)
+    edges, separations = _collect_evidence(data.columns, found, frequencies, knowledge, alpha)
     messages = (
         *notes_on(data),
         *_notes_on_size(found, max_size),
@@ -225,18 +225,18 @@ def _is_count(value: object) -> bool:
 # ---- edges and separations ---------------------------------------------------------------------
 
 
-def _judge_pairs(
+def _collect_evidence(
     columns: Names,
     found: GraphSearch,
     frequencies: GraphFrequencies | None,
     knowledge: Knowledge,
     alpha: float,
 ) -> tuple[tuple[Edge, ...], tuple[Separation, ...]]:
-    """Says of each pair how it is linked, or what separates it, and how sure that is."""
+    """Collects the edges and separations of all pairs, each with its tests and confidence."""
     tests: dict[tuple[int, int], list[tuple[float, Names]]] = defaultdict(list)
     for (i, j, cond), pvalue in found.pvalues.items():
         tests[i, j].append((pvalue, tuple(columns[k] for k in cond)))
-    # Of equal p-values the one that was asked first, which is of the smallest set.
+    # Of equal p-values the first one, which has the smallest set.
     worst = {pair: max(asked, key=lambda test: test[0]) for pair, asked in tests.items()}
     shares = None if frequencies is None else frequencies.adjacency()
     linked = {(min(a, b), max(a, b)): (a, b, mark) for a, b, mark in links(found.endpoints)}
@@ -286,7 +286,7 @@ def _notes_on_size(found: GraphSearch, max_size: int | None) -> Iterator[str]:
     if max_size is not None and most - 1 > max_size:
         yield (
             f"conditioning sets were limited to {max_size} of up to {most - 1} variables: edges "
-            "are left that larger sets might remove, and directions hang on them"
+            "may remain that larger sets would remove, and directions depend on them"
         )
 
 
@@ -302,9 +302,9 @@ def _notes_on_knowledge(
             )
     if method == "fci" and (knowledge.forbid or knowledge.tiers):
         yield (
-            "FCI reads a forbidden edge A -> B as B -> A where the two are adjacent, and a pair "
-            "that is forbidden both ways as separated by the empty set: it leaves no room for a "
-            "hidden common cause there"
+            "FCI takes a forbidden edge A -> B for B -> A if the two are adjacent, and a pair "
+            "that is forbidden in both directions as separated by the empty set: it does not allow "
+            "for a hidden common cause there"
         )
 
 

@@ -1,7 +1,7 @@
-"""One run of PC or FCI with ACID, in which every question is written down.
+"""One run of PC or FCI with ACID, in which every question is recorded.
 
-Both algorithms are causal-learn's. What is ours: what the test is asked is noted, a bar tells how
-far the search is, and the edges that background knowledge requires are kept.
+The orientation rules and FCI are causal-learn's. Added are the record of questions, a progress bar,
+and that edges required by background knowledge are kept.
 """
 
 import contextlib
@@ -34,26 +34,25 @@ from acid_causal.inference.tester import OPTIONS, Tester
 from acid_causal.tables.inputs import Question, Table
 from acid_causal.weights.checkpoint import TrainedModel, load_model
 
-# pc's own default: a collider never overrules one that was found before.
+# The default of causal-learn's pc: a collider never overrides one that was found earlier.
 _COLLIDER_PRIORITY = 2
 
-# Warnings are caught and causal-learn's printing is swallowed, and Python does either for all
-# threads at once: so searches of several threads wait for one another.
+# Catching warnings and redirecting stdout affect all threads, so only one search runs at a time.
 _ONE_AT_A_TIME = threading.Lock()
 
 
 @dataclass(frozen=True)
 class GraphSearch:
-    """What one run gave.
+    """The result of one run.
 
     Attributes:
         endpoints: the graph, (d, d).
         pvalues: the p-value of each question asked, in the order of the first asking.
-        warnings: what the test and the algorithm warned of.
-        asked: questions asked, repetitions included.
-        computed: questions computed.
+        warnings: warnings of the test and the algorithm.
+        asked: number of questions asked, with repetitions.
+        computed: number of questions computed.
         seconds: wall time.
-        settings: of the tester, as it used them; see `Tester.settings`.
+        settings: settings of the tester; see `Tester.settings`.
     """
 
     endpoints: Endpoints
@@ -76,21 +75,21 @@ def search_graph(
     progress: bool = False,
     **options: Any,
 ) -> GraphSearch:
-    """Runs PC (stable, as `causallearn`'s `pc` does by default) or FCI.
+    """Runs stable PC (the default of causal-learn's `pc`) or FCI.
 
     Args:
-        table: the data, of at least two columns with distinct names.
+        table: the data; at least two columns, with distinct names.
         method: "pc" or "fci".
         alpha: level of each test, in (0, 1).
-        knowledge: what is known beforehand, about columns of the table.
-        max_size: largest conditioning set; None: as large as need be.
-        threads: CPU threads of torch during the run; None: as they are.
+        knowledge: background knowledge about columns of the table.
+        max_size: size of the largest conditioning set; None: no limit.
+        threads: CPU threads of torch during the run; None: unchanged.
         progress: show a bar for each level on standard error, if that is a terminal.
-        **options: of the tester, such as `model` and `device`.
+        **options: options of the tester, such as `model` and `device`.
 
     Raises:
-        OptionError: a value that is none of these; a name in the knowledge that is no column.
-        InputError: fewer than two columns, or two of one name.
+        OptionError: an invalid value; a name in the knowledge is not a column.
+        InputError: fewer than two columns, or two columns with the same name.
     """
     if method not in METHODS:
         raise unknown("method", method, METHODS)
@@ -134,7 +133,7 @@ def search_graph(
 
 
 def load_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Returns a tester's options with the model loaded, so that many runs share it."""
+    """Returns options of a tester with the model loaded, so that many runs share it."""
     model = options.get("model", defaults.MODEL)
     return {**options, "model": model if isinstance(model, TrainedModel) else load_model(model)}
 
@@ -154,15 +153,16 @@ def _check_columns(table: Table) -> None:
 def _pc(
     table: Table, record: QuestionRecord, alpha: float, max_size: int | None, knowledge: Knowledge
 ) -> GeneralGraph:
-    """Does what `causallearn`'s `pc` does, with one step more: see below."""
+    """Does the same as causal-learn's `pc`, except for pairs that knowledge keeps apart."""
     names = list(table.columns)
     known = knowledge.to_causal_learn(names)
     apart = knowledge.pairs(knowledge.keeps_apart, names)
     record.answer_pairs()
     skeleton = find_skeleton(names, alpha, record.answer, apart=apart, max_size=max_size)
     if known is not None:
-        # A pair that is kept apart by knowledge was separated by no set. causal-learn would take
-        # it for separated by the empty one, and see a collider in each common neighbour.
+        # A pair that knowledge keeps apart may not be separated by any set. causal-learn would
+        # assume the empty set, and orient each common neighbour as a collider. With a separating
+        # set of all variables it orients none.
         for i, j in apart:
             if record.pvalues[i, j, ()] <= alpha:
                 everything = [tuple(range(len(names)))]
@@ -191,9 +191,10 @@ def _fci(
 
 
 class _Name(str):
-    """A name whose hash is its column: FCI loops over sets of nodes, and Python salts strings.
+    """A name whose hash is the index of its column.
 
-    Without it the graph could differ from one process to the next.
+    FCI iterates over sets of nodes. Python's hashes of strings differ between processes, and so
+    could the graph.
     """
 
     __slots__ = ("_column",)
@@ -208,7 +209,7 @@ class _Name(str):
         return self._column
 
 
-# ---- what a run leaves as it found it ----------------------------------------------------------
+# ---- global state: warnings and threads --------------------------------------------------------
 
 
 @contextlib.contextmanager
@@ -220,7 +221,7 @@ def _caught_warnings() -> Any:
     for warning in caught:
         if issubclass(warning.category, UserWarning):
             messages.append(str(warning.message))
-        else:  # none of ours, and for programmers
+        else:  # warnings for programmers, from other packages
             warnings.warn_explicit(
                 warning.message, warning.category, warning.filename, warning.lineno
             )

@@ -1,13 +1,13 @@
-"""What is known beforehand: edges that must or must not be there, and an order in time.
+"""Background knowledge: required and forbidden edges, and tiers in temporal order.
 
-A file of knowledge is TOML or JSON, with any of these three keys:
+A knowledge file is TOML or JSON, with any of these three keys:
 
     forbid  = [["cancer", "smoking"]]                      # no edge cancer -> smoking
     require = [["smoking", "cancer"]]                      # an edge smoking -> cancer
     tiers   = [["age", "sex"], ["smoking"], ["cancer"]]    # no later tier causes an earlier one
 
-Two variables are kept apart by forbidding both directions. Tetrad's files of knowledge are read,
-too: they begin with /knowledge.
+To forbid any edge between two variables, forbid both directions. Tetrad's knowledge files, which
+begin with /knowledge, are read, too.
 """
 
 import json
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Arrow = tuple[str, str]
 
-# Knowledge is written by hand, or about thousands of variables at most.
+# Larger than any knowledge file about thousands of variables.
 _MOST_BYTES = 20_000_000
 
 
@@ -41,9 +41,9 @@ class Knowledge:
     """Background knowledge about a graph, by the names of its variables.
 
     Attributes:
-        forbid: pairs (a, b): there is no edge a -> b. The pair may still be adjacent as b -> a.
-        require: pairs (a, b): there is an edge a -> b, whatever the data say.
-        tiers: groups of variables in their order: a later group never causes an earlier one.
+        forbid: pairs (a, b) without an edge a -> b; there may be an edge b -> a.
+        require: pairs (a, b) with an edge a -> b, whatever the data say.
+        tiers: ordered groups of variables; a later group never causes an earlier one.
 
     Raises:
         InputError: the parts contradict one another.
@@ -85,11 +85,11 @@ class Knowledge:
 
     @classmethod
     def read(cls, path: str | Path) -> "Knowledge":
-        """Reads a file of knowledge: Tetrad's, JSON if its name ends so, or TOML.
+        """Reads a knowledge file: Tetrad's, JSON if the name ends in .json, or TOML.
 
         Raises:
-            InputError: the file cannot be read, or says something else.
-            OptionError: a key is none of the three.
+            InputError: the file cannot be read, or has invalid content.
+            OptionError: an unknown key.
         """
         path = user_path(path)
         try:
@@ -104,14 +104,14 @@ class Knowledge:
             raise InputError(
                 f"cannot read the knowledge in {str(path)!r}: lists within lists without end"
             ) from error
-        except (OSError, ValueError) as error:  # ValueError: of all parsers, and no UTF-8
+        except (OSError, ValueError) as error:  # ValueError: invalid TOML, JSON or UTF-8
             reason = error.strerror if isinstance(error, OSError) else str(error)
             raise InputError(f"cannot read the knowledge in {str(path)!r}: {reason}") from error
         return cls.from_dict(content)
 
     @classmethod
     def from_dict(cls, content: object) -> "Knowledge":
-        """Reads what `to_dict` gives, or a file of knowledge holds."""
+        """Builds knowledge from the output of `to_dict`, or the content of a knowledge file."""
         if not isinstance(content, Mapping):
             raise InputError(f"knowledge must be a table of lists, not {reprlib.repr(content)}")
         known = [field.name for field in fields(cls)]
@@ -133,10 +133,10 @@ class Knowledge:
         }
 
     def check(self, columns: Iterable[str]) -> None:
-        """Refuses names that are not columns of the table.
+        """Checks that all names are columns of the table.
 
         Raises:
-            OptionError: with the closest names.
+            OptionError: a name is not a column; the message has the closest names.
         """
         columns = dict.fromkeys(columns)
         named = [*self.forbid, *self.require, *self.tiers]
@@ -145,19 +145,19 @@ class Knowledge:
                 raise unknown("column in the knowledge:", name, columns)
 
     def forbids(self, a: str, b: str) -> bool:
-        """Says whether there can be no edge a -> b."""
+        """Returns whether an edge a -> b is ruled out."""
         return (a, b) in self._forbidden or (b, a) in self._required or self._goes_back(a, b)
 
     def requires(self, a: str, b: str) -> bool:
-        """Says whether there must be an edge between a and b."""
+        """Returns whether an edge between a and b is required."""
         return (a, b) in self._required or (b, a) in self._required
 
     def keeps_apart(self, a: str, b: str) -> bool:
-        """Says whether there can be no edge between a and b."""
+        """Returns whether any edge between a and b is ruled out."""
         return self.forbids(a, b) and self.forbids(b, a)
 
     def pairs(self, are: Callable[[str, str], bool], names: Sequence[str]) -> set[tuple[int, int]]:
-        """Lists the pairs of columns of which something is known.
+        """Lists the pairs of columns that satisfy a predicate.
 
         Args:
             are: `requires` or `keeps_apart`.
@@ -170,7 +170,7 @@ class Knowledge:
         tier_of = self._tier_of
         return a in tier_of and b in tier_of and tier_of[a] > tier_of[b]
 
-    # A search asks about each pair of columns, and a file may name thousands.
+    # Cached, as a search checks all pairs of columns and a file may have thousands of entries.
 
     @cached_property
     def _forbidden(self) -> frozenset[Arrow]:
@@ -208,7 +208,7 @@ class Knowledge:
 
 
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Makes a table of JSON; of a key that is given twice Python would keep the last value."""
+    """Builds a JSON object; repeated keys are errors, where Python keeps the last value."""
     for key, count in Counter(key for key, _ in pairs).items():
         if count > 1:
             raise ValueError(f"the key {key!r} is given {count} times")

@@ -1,7 +1,7 @@
 """A progress bar for each level of a search: |S| = 0, then 1, and so on.
 
-causal-learn says nothing about levels, but each question shows one: the size of its conditioning
-set. What a level will ask follows from the p-values of the lower levels.
+causal-learn does not report levels, but the level of a question is the size of its conditioning
+set. The number of questions of a level follows from the p-values of the lower levels.
 """
 
 import time
@@ -19,13 +19,13 @@ class LevelProgress:
     Args:
         d: number of columns.
         alpha: level of each test.
-        required: pairs that never leave the graph.
-        apart: pairs that leave it at once.
-        show: draw bars where standard error is a terminal; False: count only.
+        required: pairs that stay adjacent.
+        apart: pairs that are separated at level 0.
+        show: show progress; False: count only.
 
     Attributes:
-        totals: the number of distinct questions foreseen for each level so far.
-        counts: the number of questions computed in each level so far.
+        totals: predicted number of distinct questions of each level so far.
+        counts: number of questions computed in each level so far.
     """
 
     def __init__(
@@ -49,16 +49,16 @@ class LevelProgress:
         self.counts: list[int] = []
 
     def follow(self, question: Question, pvalues: Mapping[Question, float]) -> None:
-        """Opens a bar where a question begins a level.
+        """Opens a new bar if a question is the first of a level.
 
         Args:
-            question: the one asked now.
-            pvalues: of the questions asked before.
+            question: the question asked now.
+            pvalues: p-values of the questions asked before.
         """
         size = len(question[2])
         if self._later or size == len(self.totals) - 1:
             return
-        # A search asks for one level after the other; FCI's later phases ask for any size.
+        # A search goes through the levels in order; FCI's later phases ask about sets of any size.
         total = self._foreseen(size, pvalues) if size == len(self.totals) else 0
         self._later = total == 0
         self._open(None if self._later else total, "hidden causes" if self._later else size)
@@ -66,7 +66,7 @@ class LevelProgress:
         self.counts.append(0)
 
     def advance(self, number: int) -> None:
-        """Counts questions that were computed."""
+        """Adds to the number of questions computed."""
         if self._show and self.counts[-1] == 0 and self.totals[-1]:
             seconds = (time.monotonic() - self._began) * self.totals[-1] / number
             say_how_long(f"tests of {self._label}", self.totals[-1], seconds)
@@ -94,7 +94,7 @@ class LevelProgress:
             note_worst(worst, (i, j), pvalue)
 
         def adjacent(pair: Pair) -> bool:
-            # Pairs that are kept apart are asked about once, given nothing.
+            # Pairs in `apart` are asked about once, with an empty conditioning set.
             apart = size > 0 and pair in self._apart
             return worst.get(pair, 0.0) <= self._alpha and not apart
 

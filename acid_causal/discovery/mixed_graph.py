@@ -1,7 +1,7 @@
-"""Mixed graphs: which variables are adjacent, and the mark at each end of an edge.
+"""Mixed graphs: adjacencies, and the mark at each end of an edge.
 
-PC gives a CPDAG, whose ends are tails and arrowheads; FCI gives a PAG, which has circles too. Both
-are matrices here, as causal-learn writes them.
+PC returns a CPDAG, with tails and arrowheads; FCI returns a PAG, which has circles, too. Both are
+matrices here, in causal-learn's encoding.
 """
 
 from typing import NamedTuple
@@ -22,7 +22,7 @@ NOT_ADJACENT = ""
 
 
 class Link(NamedTuple):
-    """An edge between the columns a and b; its mark reads from a to b, as in `a --> b`."""
+    """An edge between columns a and b; its mark is read from a to b, as in `a --> b`."""
 
     a: int
     b: int
@@ -36,7 +36,7 @@ def links(endpoints: Endpoints) -> list[Link]:
         endpoints: the marks, (d, d).
 
     Returns:
-        Each edge once. An edge with one arrowhead is read towards it.
+        Each edge once. An edge with one arrowhead points from a to b.
     """
     pairs = zip(*np.nonzero(np.triu(endpoints, 1)), strict=True)
     found = []
@@ -66,13 +66,13 @@ def ends(mark: str) -> tuple[str, str]:
 
 
 def meaning(a: str, mark: str, b: str, method: str) -> str:
-    """Says in words what an edge claims.
+    """Describes in words what an edge means.
 
     Args:
         a: name of the first variable.
         mark: the mark, read from a to b.
         b: name of the second variable.
-        method: "pc" or "fci": a mark claims less where hidden common causes are allowed for.
+        method: "pc" or "fci": with hidden common causes a mark means less.
 
     References:
         Spirtes, Glymour, Scheines (2000), Causation, Prediction, and Search, chapters 5 and 6.

@@ -1,4 +1,4 @@
-"""How a graph was made: enough to make it again, or to see why it comes out otherwise."""
+"""Provenance of a graph: everything needed to reproduce it, or to explain a difference."""
 
 import platform
 from collections import Counter
@@ -19,11 +19,11 @@ def describe_run(
     search: Mapping[str, Any],
     samples: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    """Describes data, model, options, versions and cost of a run, fit for JSON.
+    """Describes data, model, options, versions and cost of a run, as JSON values.
 
     Args:
         table: the data.
-        found: what the search gave.
+        found: result of the search.
         search: options of the search.
         samples: options of the bootstrap; None without one.
     """

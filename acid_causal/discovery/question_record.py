@@ -1,4 +1,4 @@
-"""Between causal-learn and ACID: what a search asks is written down, and its rules are kept."""
+"""Sits between causal-learn and ACID: records questions, and enforces required edges and limits."""
 
 from collections.abc import Collection, Iterable
 from itertools import combinations
@@ -17,13 +17,13 @@ RECORDED = "acid-recorded"
 
 
 class QuestionRecord:
-    """Asks ACID what a search asks, writes it down, and never separates a required pair.
+    """Passes the questions of a search to ACID and records them; keeps required pairs adjacent.
 
     Args:
-        acid: answers the questions.
+        acid: computes the p-values.
         required: pairs of columns that stay adjacent whatever the data say.
-        max_size: of the largest conditioning set that is tested; None: of any size.
-        progress: follows the search; None: nothing does.
+        max_size: size of the largest conditioning set that is tested; None: no limit.
+        progress: shows the progress of the search; None: no progress.
 
     Attributes:
         pvalues: the p-value of each question tested, in the order of the first asking.
@@ -41,10 +41,9 @@ class QuestionRecord:
         self._max_size, self._progress = max_size, progress
 
     def answer_pairs(self) -> None:
-        """Has all pairs tested given nothing, with which every search begins.
+        """Tests all pairs with an empty conditioning set, with which every search begins.
 
-        Asked one by one, they would be computed in batches, too; foreseeing those costs more than
-        the tests where there are many variables.
+        Prefetching would batch them, too, but with many variables it costs more than the tests.
         """
         pairs = combinations(range(self._acid.num_features), 2)
         questions: list[Question] = [(x, y, ()) for x, y in pairs]
@@ -55,13 +54,13 @@ class QuestionRecord:
     def answer(
         self, x: SupportsIndex, y: SupportsIndex, cond: Iterable[SupportsIndex] | None
     ) -> float:
-        """Returns the p-value that the search is to see.
+        """Returns the p-value for the search.
 
-        An edge that is required is dependent. What the data say of it is computed once, given
-        nothing: no set can take the edge away.
+        For a required edge that is 0. Its true p-value is computed once, with an empty conditioning
+        set.
         """
         question = normalise_question(x, y, cond, self._acid.num_features)
-        # FCI's search for hidden causes knows no limit of its own: what is not tested stays linked.
+        # FCI's later phases ignore the limit. Pairs that are not tested stay adjacent.
         if self._max_size is not None and len(question[2]) > self._max_size:
             return 0.0
         is_required = question[:2] in self._required
@@ -74,11 +73,11 @@ class QuestionRecord:
 
 
 class RecordedTest(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
-    """A record in the form that causal-learn asks for.
+    """A `QuestionRecord` with the interface of causal-learn's tests.
 
     Args:
         data: the table, (n, d).
-        record: answers, and writes down what was asked.
+        record: answers the questions.
     """
 
     def __init__(self, data: Any, *, record: QuestionRecord) -> None:
@@ -97,7 +96,7 @@ class RecordedTest(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         return self._record.answer(X, Y, condition_set)
 
     def __deepcopy__(self, memo: dict[int, object]) -> "RecordedTest":
-        """Returns the object itself: causal-learn copies graphs, and their test, at each step."""
+        """Returns the object itself, as causal-learn copies graphs with their test at each step."""
         return self
 
 

@@ -1,8 +1,8 @@
-"""The skeleton of stable PC, as causal-learn finds it, for graphs of many variables.
+"""The skeleton search of stable PC, fast for many variables.
 
-causal-learn's own function compares each pair with a list of all edges to remove, which takes
-minutes at 200 variables whatever the test is. Its answer is the same: the same questions, the same
-graph, and the same separating sets in the same order.
+causal-learn's own function compares each pair with a list of all edges to remove. At 200 variables
+that takes minutes, whatever the test. This function asks the same questions and returns the same
+graph and the same separating sets in the same order.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -17,21 +17,21 @@ from causallearn.graph.GraphNode import GraphNode
 
 from acid_causal.causal_learn.level import Pair
 
-# From columns x and y and a conditioning set to a p-value.
+# Maps columns x and y and a conditioning set to a p-value.
 Ask = Callable[[int, int, tuple[int, ...]], float]
 
 
 def find_skeleton(
     names: Sequence[str], alpha: float, ask: Ask, *, apart: Collection[Pair], max_size: int | None
 ) -> CausalGraph:
-    """Finds the undirected graph, and what separates each pair that it leaves apart.
+    """Finds the skeleton, and the separating sets of all pairs that are not adjacent.
 
     Args:
-        names: of the d variables.
+        names: names of the d variables.
         alpha: level of each test.
-        ask: answers a question; the order of x and y moves no answer.
-        apart: pairs that leave the graph whatever their p-values.
-        max_size: largest conditioning set; None: as large as need be.
+        ask: returns the p-value of a question; it is symmetric in x and y.
+        apart: pairs that are separated whatever their p-values.
+        max_size: size of the largest conditioning set; None: no limit.
 
     References:
         Colombo, Maathuis (2014), Order-Independent Constraint-Based Causal Structure Learning,
@@ -44,11 +44,11 @@ def find_skeleton(
     while linked.sum(axis=0).max() - 1 > size and (max_size is None or size < max_size):
         size += 1
         removed: set[tuple[int, int]] = set()
-        # Edges go when the level ends, so that the order of the columns moves nothing.
+        # Edges are removed at the end of a level, so that the order of columns has no effect.
         for x in range(d):
             near = np.flatnonzero(linked[x]).tolist()
             for y in near:
-                if size == 0 and x > y:  # asked before; causal-learn notes the set twice
+                if size == 0 and x > y:  # asked before; causal-learn records the set twice
                     if (x, y) in removed:
                         sepsets[x, y].append(())
                         sepsets[y, x].append(())
@@ -72,7 +72,7 @@ def find_skeleton(
 def _causal_graph(
     names: Sequence[str], linked: np.ndarray, sepsets: dict[tuple[int, int], list[tuple[int, ...]]]
 ) -> CausalGraph:
-    """Makes causal-learn's graph, without all the edges that it would begin with."""
+    """Builds causal-learn's graph object, without first building the complete graph."""
     graph = CausalGraph(0, [])
     nodes = [GraphNode(name) for name in names]
     graph.G = GeneralGraph(nodes)

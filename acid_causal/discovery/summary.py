@@ -1,4 +1,4 @@
-"""A discovery in a few lines, as a prompt or a notebook shows it."""
+"""Short summaries of a discovery, for the Python prompt and notebooks."""
 
 from collections.abc import Iterator
 from html import escape
@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from acid_causal.discovery.discovery import Discovery, Edge
 
-# So many edges are shown, the firmest.
+# Number of edges shown, the first of the sorted list.
 _IN_TEXT, _IN_HTML = 5, 30
 
 
 def text_summary(found: "Discovery") -> str:
-    """Says in a few lines what was found."""
+    """Summarises the result in a few lines."""
     lines = [
         _headline(found),
-        *(f"  {edge}  {_judgement(edge)}" for edge in found.edges[:_IN_TEXT]),
+        *(f"  {edge}  {_evidence(edge)}" for edge in found.edges[:_IN_TEXT]),
     ]
     if len(found.edges) > _IN_TEXT:
         lines.append(f"  and {len(found.edges) - _IN_TEXT} more")
@@ -23,7 +23,7 @@ def text_summary(found: "Discovery") -> str:
 
 
 def html_summary(found: "Discovery") -> str:
-    """Shows the edges as a table."""
+    """Formats the edges as an HTML table."""
     rows = "".join(f"<tr>{''.join(_cells(edge))}</tr>" for edge in found.edges[:_IN_HTML])
     more = len(found.edges) - _IN_HTML
     table = f"<table><tr><th>edge</th><th>p-value</th><th>confidence</th></tr>{rows}</table>"
@@ -45,7 +45,7 @@ def _counted(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def _judgement(edge: "Edge") -> str:
+def _evidence(edge: "Edge") -> str:
     share = "" if edge.confidence is None else f", confidence {edge.confidence:.2f}"
     return f"(p = {edge.pvalue:.2g}{share})"
 

@@ -1,10 +1,10 @@
-"""Tetrad's files of knowledge.
+"""Tetrad's knowledge files.
 
     /knowledge
     addtemporal
     1 age sex
-    2* smoking tar       * : none of this tier causes another of it
-    3- cancer            - : causes only what is in the next tier
+    2* smoking tar       * : no edges within this tier
+    3- cancer            - : edges only to the next tier
     forbiddirect
     cancer smoking
     requiredirect
@@ -18,24 +18,24 @@ from itertools import permutations
 from typing import Any
 
 _FIRST = "/knowledge"
-# The pairs of a tier of so many are written out.
+# Largest tier marked *; all its pairs are written out as forbidden edges.
 _LARGEST_TIER = 2000
 _GROUPS = ("forbiddengroup", "requiredgroup")
 
 
 def is_tetrad(text: str) -> bool:
-    """Says whether a text is a file of Tetrad's."""
+    """Returns whether a text is a knowledge file of Tetrad's."""
     return text.lstrip().startswith(_FIRST)
 
 
 def read_tetrad(text: str) -> dict[str, Any]:
-    """Reads a file of Tetrad's.
+    """Reads a knowledge file of Tetrad's.
 
     Returns:
-        What `Knowledge.from_dict` takes: "forbid", "require" and "tiers".
+        The input of `Knowledge.from_dict`: "forbid", "require" and "tiers".
 
     Raises:
-        ValueError: a line says something else.
+        ValueError: an invalid line.
     """
     forbid: list[list[str]] = []
     require: list[list[str]] = []

@@ -130,7 +130,7 @@ def test_json_and_options(
     assert made["bootstrap"] == {"samples": 3, "rows": "subsample", "fraction": 0.6, "seed": 5}
     assert {Path(file).name for file in content["files"]} == FILES
     assert all(Path(file).is_file() for file in content["files"])
-    assert "warning: FCI reads a forbidden edge" in done.err
+    assert "warning: FCI takes a forbidden edge" in done.err
 
 
 def test_a_file_of_knowledge(

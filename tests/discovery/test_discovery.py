@@ -170,7 +170,7 @@ def test_knowledge(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_fci_with_forbidden_edges_warns(monkeypatch: pytest.MonkeyPatch) -> None:
     table = make_oracle(monkeypatch, nx.DiGraph([(0, 1), (1, 2)]))
-    with pytest.warns(AcidWarning, match="FCI reads a forbidden edge"):
+    with pytest.warns(AcidWarning, match="FCI takes a forbidden edge"):
         discover(table, method="fci", knowledge=Knowledge(tiers=(("a",), ("b",))))
 
 
