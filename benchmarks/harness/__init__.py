@@ -1,1 +1,1 @@
-"""How experiments run: jobs to rows, rows to files, and what several experiments share."""
+"""Runs experiments: jobs, their result rows, the CSV files, and parts that experiments share."""

@@ -1,4 +1,4 @@
-"""The committed results, from which documents are made."""
+"""Reads the committed results, from which documents are made."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def committed(experiment: Experiment) -> tuple[pd.DataFrame, list[str]]:
         The rows that did not fail, and the units without rows (see `Experiment.unit`).
 
     Raises:
-        InputError: Rows are missing: no table is made from a part of them.
+        InputError: Rows are missing; tables need all rows.
     """
     store = Store(RESULTS / f"{experiment.name}.csv", experiment)
     methods = store.methods()

@@ -1,8 +1,8 @@
-"""The six data models in folds: jobs, datasets, and averages over folds.
+"""Experiments on the six data models, in folds: jobs, datasets, and averages over folds.
 
-Half of a fold's datasets are independent given Z (two chains, a fork), half are not (a collider,
-and a chain and a fork with an edge X -> Y). One row is one fold, and intervals are over folds. All
-methods of a setting get the same datasets.
+In half of a fold's datasets X and Y are independent given Z (two chains, a fork), in half they are
+dependent (a collider, and a chain and a fork with an edge X -> Y). One row is one fold, and
+intervals are over folds. All methods get the same datasets.
 """
 
 import time
@@ -20,20 +20,20 @@ from benchmarks.metrics.ci_metrics import METRICS, fold_interval, metrics_of
 MECHANISM = "mlp16"
 FOLDS = 5
 DATASETS, QUICK_DATASETS = 40, 20  # in a fold
-# Seeds of training streams are small numbers; the tests' are far from them.
+# Far from the seeds of training streams, which are small.
 FIRST_SEED = 7_000_000
 
 
 def fold_jobs(
     name: str, settings: Iterable[tuple[int, int, str]], methods: Sequence[str], quick: bool
 ) -> list[Job]:
-    """Lists one job for each (setting, fold, method that is asked there).
+    """Lists one job for each setting, fold and method, where the method can run.
 
     Args:
-        name: Of the experiment.
-        settings: n, d_z and the family of the links.
+        name: Name of the experiment.
+        settings: n, d_z and the family of mechanisms.
         methods: Names of methods.
-        quick: Whether folds are small.
+        quick: Whether to use small folds.
     """
     datasets = QUICK_DATASETS if quick else DATASETS
     return [
@@ -57,20 +57,20 @@ def fold_jobs(
 
 
 def run(job: Job) -> Results:
-    """Asks a method about the datasets of one fold."""
+    """Runs a method on the datasets of one fold."""
     questions, labels = datasets_of(job)
     pvalues, seconds = ask(job.method, questions)
     return {**metrics_of(pvalues, labels), "seconds_per_test": seconds}
 
 
 def ask(method: str, questions: Sequence[Question]) -> tuple[NDArray[np.float64], float]:
-    """Asks a method.
+    """Runs a method on questions.
 
     Returns:
-        The p-values, of shape (questions,), and the seconds of one question.
+        The p-values, of shape (questions,), and the seconds per question.
     """
     pvalues_of = get_method(method).pvalues
-    pvalues_of(questions[:1])  # imports and weights are not timed
+    pvalues_of(questions[:1])  # so that imports and loading of weights are not timed
     start = time.perf_counter()
     pvalues = np.asarray(pvalues_of(questions))
     return pvalues, (time.perf_counter() - start) / len(questions)
@@ -91,23 +91,23 @@ def datasets_of(job: Job) -> tuple[list[Question], NDArray[np.int64]]:
 
 
 def as_questions(x: Tensor, y: Tensor, z: Tensor) -> list[Question]:
-    """Splits tensors (count, n, d) into questions; without a conditioning set z is None."""
+    """Splits tensors (count, n, d) into questions; z is None if d_z = 0."""
     given = z.double().numpy() if z.shape[-1] else [None] * len(z)
     return list(zip(x.double().numpy(), y.double().numpy(), given, strict=True))
 
 
 def notes_on(methods: Iterable[str]) -> list[str]:
-    """Returns what a reader of the methods' figures should know."""
-    said = {name: get_method(name).note for name in dict.fromkeys(methods)}
-    return [f"{name}: {note}" for name, note in said.items() if note]
+    """Returns the notes on methods, for the reader of a table."""
+    notes = {name: get_method(name).note for name in dict.fromkeys(methods)}
+    return [f"{name}: {note}" for name, note in notes.items() if note]
 
 
 def summarise(rows: pd.DataFrame, *axes: str) -> pd.DataFrame:
-    """Averages over folds; a setting of which a fold failed is left out.
+    """Averages over folds; settings with a failed fold are left out.
 
     Args:
         rows: One row for each fold.
-        axes: Columns that tell settings apart.
+        axes: Columns that identify a setting.
 
     Returns:
         One row for each (axes, method) with the mean of each metric and, in `METRIC_half`, the half

@@ -1,4 +1,4 @@
-"""Work in a process of its own, where memory can be measured."""
+"""Runs a function in a new process, where its memory can be measured."""
 
 import multiprocessing
 import resource
@@ -18,8 +18,8 @@ _RESET = Path("/proc/self/clear_refs")
 def in_fresh_process(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Calls a function of a module in a new Python process and returns its result.
 
-    The process is a copy of one that has done nothing but imports, so that each call is spared the
-    seconds that these take.
+    The process is forked from one that has only done the imports, so that each call saves the
+    seconds these take.
 
     Raises:
         Exception: Whatever the function raises.
@@ -32,7 +32,7 @@ def in_fresh_process(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) ->
 
 
 def reset_peak() -> None:
-    """Lets the peak begin anew at the memory held now, where the system can do that."""
+    """Resets the peak to the memory in use now; only on Linux."""
     if _RESET.exists():
         _RESET.write_text("5")
 
@@ -40,9 +40,8 @@ def reset_peak() -> None:
 def peak_bytes() -> int:
     """Returns the largest resident memory since `reset_peak`.
 
-    On Linux it is read from the process's own status: `ru_maxrss` of a new process starts at the
-    size of the one that started it. Elsewhere `ru_maxrss` is all there is, and a peak before the
-    reset can hide a later one.
+    On Linux it is read from /proc, since `ru_maxrss` of a new process starts at the size of its
+    parent. Elsewhere `ru_maxrss` is used, and a peak before the reset can hide a later one.
     """
     if _STATUS.exists():
         lines = _STATUS.read_text(encoding="ascii").splitlines()

@@ -1,4 +1,4 @@
-"""What a benchmark consists of: jobs, rows and experiments."""
+"""Jobs, rows and experiments."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,14 +7,14 @@ from pathlib import Path
 import pandas as pd
 
 Scalar = str | int | float
-# None is a figure that does not apply to the job (blank in the CSV); NaN is never written.
+# None: the figure does not apply to the job; blank in the CSV. NaN is never written.
 Results = dict[str, Scalar | None]
 Row = dict[str, str]
 
 
 @dataclass(frozen=True)
 class Job:
-    """One row's worth of work, told apart from all others by these four fields.
+    """The work for one row; these four fields identify it.
 
     Attributes:
         experiment: Name of the experiment.
@@ -32,11 +32,11 @@ class Job:
         return dict(self.setting)[name]
 
     def number(self, name: str) -> int:
-        """Returns a setting that is a whole number."""
+        """Returns an integer setting."""
         return int(self[name])
 
     def identity(self) -> Row:
-        """Returns the fields as the CSV holds them."""
+        """Returns the fields as they are in the CSV."""
         setting = {name: str(value) for name, value in self.setting}
         fixed = {"experiment": self.experiment, "method": self.method}
         return {**fixed, **setting, "seed": str(self.seed)}
@@ -47,19 +47,18 @@ class Experiment:
     """An experiment as the harness runs it.
 
     Attributes:
-        name: What is typed after `python -m benchmarks`.
-        methods: The methods of a full run; `--methods` picks from them.
+        name: Argument of `python -m benchmarks`.
+        methods: The methods of a full run; `--methods` selects from them.
         quick_methods: The methods of a quick run.
-        setting_columns: Columns that tell settings apart.
+        setting_columns: Columns that identify a setting.
         result_columns: Columns that `run` fills.
-        jobs: From (methods, quick) to the jobs, in the order of running.
-        run: From a job to its results. It may raise: then the row holds the error.
-        unit: Setting columns whose values can be reported one without another, because each takes
-            hours: a table is made of the complete ones. Empty if the table needs every job.
-        report: From (rows of all jobs, path of the picture) to the text to print; draws the
-            picture.
-            The rows are numbers where they look like numbers; failed ones are not among them.
-        runs_here: Whether this machine can run a job; others are left out of a run.
+        jobs: Maps (methods, quick) to the jobs, in the order in which they run.
+        run: Maps a job to its results. If it raises, the row holds the error.
+        unit: Setting columns. The values of these are reported as soon as all their jobs are done,
+            since each value takes hours. Empty if the report needs all jobs.
+        report: Maps (rows of all jobs, path of the picture) to the text to print, and draws the
+            picture. The rows have numeric columns where possible, and no failed rows.
+        runs_here: Whether this machine can run a job; other jobs are left out.
     """
 
     name: str

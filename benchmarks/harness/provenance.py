@@ -1,4 +1,4 @@
-"""What a number depends on besides the job: machine, versions, threads, weights."""
+"""Provenance of a row: machine and versions."""
 
 import os
 import platform
@@ -12,14 +12,14 @@ PACKAGES = ("acid-causal", "causal-learn", "torch", "numpy", "scipy", "scikit-le
 
 @cache
 def versions() -> str:
-    """Returns the versions of Python and of the packages that make the numbers."""
+    """Returns the versions of Python and of the packages that affect results."""
     packages = (f"{name} {metadata.version(name)}" for name in PACKAGES)
     return "; ".join((f"python {platform.python_version()}", *packages))
 
 
 @cache
 def machine() -> str:
-    """Returns the processor's name and its number of logical cores; never a host name."""
+    """Returns the processor's name and its number of logical cores, but no host name."""
     name = platform.processor() or platform.machine()
     if sys.platform == "linux":
         lines = Path("/proc/cpuinfo").read_text().splitlines()
@@ -29,6 +29,6 @@ def machine() -> str:
 
 
 def error_text(error: Exception) -> str:
-    """Returns an error on one line, without the paths of this machine."""
+    """Formats an error on one line, without paths of this machine."""
     text = " ".join(f"{type(error).__name__}: {error}".split())
     return text.replace(str(Path.cwd()), ".").replace(str(Path.home()), "~")

@@ -1,4 +1,4 @@
-"""Runs an experiment's jobs and keeps a row of each, failed ones included."""
+"""Runs an experiment's jobs and stores one row for each, also for failed ones."""
 
 import math
 import random
@@ -20,13 +20,13 @@ from benchmarks.methods import weights_sha256
 def run_jobs(
     experiment: Experiment, jobs: Sequence[Job], store: Store, *, n_jobs: int = 1, threads: int = 1
 ) -> None:
-    """Runs the jobs that have no good row yet.
+    """Runs the jobs that have no successful row yet.
 
     Args:
-        experiment: What a job does, and into which columns.
+        experiment: The experiment of the jobs.
         jobs: The jobs; those with a row that did not fail are skipped.
-        store: Where each row goes as soon as its job ends.
-        n_jobs: Jobs at a time. With more than one the seconds are those of a busy machine.
+        store: Stores each row as soon as its job ends.
+        n_jobs: Number of jobs at a time; with more than one, measured times are longer.
         threads: Threads of each job's numerical libraries.
     """
     weights = {method: weights_sha256(method) for method in {job.method for job in jobs}}
@@ -40,7 +40,7 @@ def run_jobs(
 
 
 def attempt(experiment: Experiment, job: Job, threads: int) -> Row:
-    """Runs one job; whatever it raises becomes the row's error."""
+    """Runs one job; an exception becomes the row's error."""
     results: Results = {}
     error = ""
     seed_everything(job.seed)

@@ -1,4 +1,4 @@
-"""PC and FCI runs in which the questions are counted."""
+"""Runs of PC and FCI that count the questions."""
 
 import contextlib
 import io
@@ -18,7 +18,7 @@ from benchmarks.metrics.endpoints import Endpoints
 
 Algorithm = Literal["pc", "fci"]
 
-# Where causal-learn calls a test otherwise than `benchmarks.methods` does.
+# Names in `benchmarks.methods` that differ from causal-learn's.
 _NAMES = {"kcit": "kci"}
 
 
@@ -28,9 +28,8 @@ class Counter:
 
     Attributes:
         test: The test that answers.
-        asked: Calls of it.
-        unique: The questions among them in the order of asking, a question and its mirror image
-            being one.
+        asked: Number of calls.
+        unique: The distinct questions in the order of asking; X and Y may be exchanged.
     """
 
     test: CIT_Base | None = None
@@ -44,7 +43,7 @@ class CountedTest(CIT_Base):  # type: ignore[misc]
     Args:
         data: The table, shape (n, d).
         inner: Name of the test that answers.
-        counter: Where to count.
+        counter: Counts the questions.
         **options: Options of the test that answers.
     """
 
@@ -57,7 +56,7 @@ class CountedTest(CIT_Base):  # type: ignore[misc]
         self.inner = counter.test = CIT(data, inner, **options)
 
     def __call__(self, X: int, Y: int, condition_set: Iterable[int] | None = None) -> float:
-        """Answers as the inner test does."""
+        """Counts the question and returns the inner test's p-value."""
         cond = frozenset(int(i) for i in condition_set or ())
         x, y = sorted((int(X), int(Y)))
         self.counter.asked += 1
@@ -65,7 +64,7 @@ class CountedTest(CIT_Base):  # type: ignore[misc]
         return self.inner(X, Y, tuple(cond))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "CountedTest":
-        # pc copies its test several times; counts and caches are to be those of the whole run.
+        # pc copies its test several times; all copies share counts and caches.
         return self
 
 
@@ -74,12 +73,12 @@ register_ci_test("counted", CountedTest)
 
 @dataclass(frozen=True)
 class Search:
-    """What one run of an algorithm gave.
+    """The result of one run of an algorithm.
 
     Attributes:
-        endpoints: The graph, shape (d, d), as causal-learn writes it.
-        tests_asked: Calls of the test.
-        tests_computed: Questions that had to be computed, the rest being repetitions.
+        endpoints: The graph, shape (d, d), in causal-learn's encoding.
+        tests_asked: Number of calls of the test.
+        tests_computed: Number of questions computed; the other calls were repetitions.
         seconds: Wall time of the call, without imports; for ACID it includes reading the weights.
         questions: The distinct questions that were asked, in the order of asking.
     """
@@ -103,7 +102,7 @@ def search(
 
     Args:
         algorithm: "pc" or "fci".
-        method: A test that causal-learn knows by name, "kcit", "acid", or "acid:MODEL".
+        method: A test of causal-learn by its name, "kcit", "acid", or "acid:MODEL".
         data: The table, shape (n, d).
         alpha: Level of each test.
         options: Options of the test.
@@ -139,7 +138,7 @@ def _run(
             graph = fci(data, "counted", alpha, **options)[0]
     seconds = time.perf_counter() - start
     endpoints = np.asarray(graph.graph, dtype=np.int64)
-    # ACID counts for itself, as prefetching may compute questions that are never asked.
+    # ACID has its own count, as prefetching may compute questions that are never asked.
     computed = getattr(counter.test, "n_computed", len(counter.unique))
     if "cache_path" in given:
         counter.test.save()  # type: ignore[union-attr]

@@ -1,7 +1,7 @@
-"""Training in stages: a run stops at a step, is looked at, and goes on as if it never had stopped.
+"""Training in stages: a run stops at given steps for evaluation, and resumes without a difference.
 
-A run lives in a folder, as every training run does; a later stage goes on from what is there. After
-a change of the model's code remove the folder, or its networks will mix old and new.
+A run is kept in a folder, and the next stage resumes from there. After a change of the model's code
+remove the folder, since its networks were trained with the old code.
 """
 
 from contextlib import suppress
@@ -28,7 +28,7 @@ class StagedTrainer(Trainer):
     """A training run that keeps its network at some steps and stops at one of them.
 
     Attributes:
-        kept: Steps whose networks are kept in files; the recipe makes a checkpoint at each.
+        kept: Steps whose networks are kept in files; the recipe must make a checkpoint at each.
         stop: The step at which to stop.
     """
 
@@ -46,38 +46,39 @@ class StagedTrainer(Trainer):
 
 
 def stage_file(folder: Path, step: int) -> Path:
-    """Returns where a run keeps its network of a step."""
+    """Returns the file of a run's network at a step."""
     return folder / f"step-{step}.safetensors"
 
 
 def network_at(
     recipe: Recipe, folder: Path, step: int, kept: frozenset[int], device: torch.device
 ) -> ACIDModel:
-    """Returns the network of a run at a step, training on until there if need be.
+    """Returns the network of a run at a step; trains up to that step if necessary.
 
     Args:
-        recipe: What is trained.
-        folder: Where the run lives.
+        recipe: The recipe of the run.
+        folder: The folder of the run.
         step: One of `kept`.
         kept: Steps whose networks are kept, the same at each call.
-        device: Where to train.
+        device: Device of the training.
 
     Returns:
         The network in evaluation mode, on the device.
 
     Raises:
-        InputError: The folder holds the run of another recipe, or one that went on without keeping
-            this step.
+        InputError: The folder holds the run of another recipe, or a run that has passed this step
+            without keeping it.
     """
     path = stage_file(folder, step)
     folder.mkdir(parents=True, exist_ok=True)
-    # Jobs of one run that are started side by side wait for one another.
+    # Parallel jobs on one run wait for one another.
     with FileLock(folder / "lock"):
         if not path.exists():
             resume = state_file(folder).exists()
             if resume and read_progress(state_file(folder)).step >= step:
                 raise InputError(
-                    f"the run in {str(folder)!r} has left step {step} behind; remove it"
+                    f"the run in {str(folder)!r} has passed step {step} without keeping it; "
+                    "remove the folder"
                 )
             with suppress(_StoppedError):
                 StagedTrainer(recipe, folder, device, resume, kept=kept, stop=step).run(
@@ -85,7 +86,7 @@ def network_at(
                 )
     tensors, header = read_tensors(path)
     if Recipe.from_dict(header["recipe"]) != recipe:
-        raise InputError(f"{str(folder)!r} holds the run of another recipe; remove it")
+        raise InputError(f"{str(folder)!r} holds the run of another recipe; remove the folder")
     network = ACIDModel(recipe.model).to(device)
     network.load_state_dict(tensors)
     return network.eval()

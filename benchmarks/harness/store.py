@@ -1,4 +1,4 @@
-"""The CSV of an experiment: resumable, and whole after whatever kill."""
+"""The CSV of an experiment: resumable, and written atomically."""
 
 import csv
 import io
@@ -17,10 +17,10 @@ class Store:
 
     Args:
         path: The CSV; it and its folder are created by the first `save`.
-        experiment: Says which columns there are and which of them tell jobs apart.
+        experiment: Defines the columns and which of them identify a job.
 
     Raises:
-        InputError: The file holds other columns, as after a change of the experiment.
+        InputError: The file has other columns, as after a change of the experiment.
     """
 
     def __init__(self, path: Path, experiment: Experiment) -> None:
@@ -30,18 +30,18 @@ class Store:
         self._read()
 
     def is_done(self, job: Job, weights: str) -> bool:
-        """Says whether a job has a row that did not fail and was made with these weights."""
+        """Returns whether a job has a row that did not fail and was made with these weights."""
         row = self._read().get(self._key(job.identity()))
         return row is not None and not row["error"] and row["weights_sha256"] == weights
 
     def save(self, row: Row) -> None:
-        """Adds a row, in place of an earlier one of the same job.
+        """Adds a row, or replaces the earlier one of the same job.
 
-        A run that is killed leaves the old file or the new one, never half a row. Runs of different
-        methods can share a file: each adds its rows, under a lock.
+        A killed run leaves either the old or the new file, never a part. Runs of different methods
+        can share a file: each adds its rows under a lock.
 
         Raises:
-            InputError: The file cannot be written; the old one stays whole.
+            InputError: The file cannot be written; the old one stays as it was.
         """
         assert set(row) == set(self.columns), set(row) ^ set(self.columns)
         try:
@@ -59,10 +59,10 @@ class Store:
             ) from error
 
     def complete(self, jobs: Sequence[Job], unit: Sequence[str]) -> tuple[list[Job], list[str]]:
-        """Splits off the units of an experiment that lack rows (see `Experiment.unit`).
+        """Separates complete from incomplete units of an experiment (see `Experiment.unit`).
 
         Returns:
-            The jobs of complete units, and the names of the units that are not complete.
+            The jobs of complete units, and the names of the incomplete units.
         """
         stored = self._read()
         if not unit or not stored:
@@ -78,7 +78,7 @@ class Store:
         """Returns the jobs' rows, in the jobs' order.
 
         Raises:
-            InputError: A job has no row; no table is made from a part of the rows.
+            InputError: A job has no row.
         """
         stored = self._read()
         keys = [self._key(job.identity()) for job in jobs]
@@ -91,7 +91,7 @@ class Store:
         return [stored[key] for key in keys]
 
     def methods(self) -> list[str]:
-        """Returns the methods that have rows, in the order of the file; not the empty graph's."""
+        """Returns the methods that have rows, in the order of the file, without "empty"."""
         found = dict.fromkeys(row["method"] for row in self._read().values())
         return [method for method in found if method != "empty"]
 
@@ -113,7 +113,7 @@ class Store:
 
 
 def frame(rows: Iterable[Row], columns: Sequence[str]) -> pd.DataFrame:
-    """Returns rows as a table; a column becomes numeric where all of its cells are numbers."""
+    """Returns rows as a table; columns with only numbers become numeric."""
     table = pd.DataFrame(list(rows), columns=list(columns)).replace("", None)
     for name in table:
         try:

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[object]], digits: int = 3) -> str:
-    """Lays out a table with words to the left and numbers to the right.
+    """Formats a table, with text left-aligned and numbers right-aligned.
 
     Args:
         header: Names of the columns.
-        rows: Cells; None and NaN, which stand for "does not apply", become a dash.
-        digits: Decimals of a float.
+        rows: Cells; None and NaN ("does not apply") become a dash.
+        digits: Decimal places of floats.
     """
     cells = [list(header), *([_text(cell, digits) for cell in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -35,7 +35,7 @@ def _text(cell: object, digits: int) -> str:
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Writes a table of Markdown.
+    """Formats a Markdown table.
 
     Args:
         header: Names of the columns.

@@ -1,7 +1,7 @@
-"""Seconds and memory of one test, and of one run of PC; each in a fresh process.
+"""Time and memory of one test, and of one run of PC.
 
-Everything that is needed once only, such as imports and the reading of weights, is done on a small
-table before the clock starts. Memory is what comes on top of that and of the data.
+A warm-up on a small table does what is needed only once, such as imports and loading of weights,
+before time is measured. Memory is measured relative to the state after the warm-up.
 """
 
 import os
@@ -29,9 +29,9 @@ from benchmarks.methods.method import Question
 
 ALPHA = 0.05
 MECHANISM = "mlp"
-SMALL = 60  # rows of the table that warms up
+SMALL = 60  # rows of the warm-up table
 
-# A question is asked until one of these is reached, and the median counts.
+# A question is repeated until one of these limits is reached; the median time is reported.
 REPEATS, SECONDS = 21, 10.0
 
 ALL_THREADS, NO_PREFETCH, WARM_CACHE = "all threads", "no prefetch", "warm cache"
@@ -39,16 +39,16 @@ ALL_THREADS, NO_PREFETCH, WARM_CACHE = "all threads", "no prefetch", "warm cache
 
 @dataclass(frozen=True)
 class Cost:
-    """What a test or a run of PC took.
+    """Time and memory of a test or of a run of PC.
 
     Attributes:
-        seconds_per_test: Median over repetitions, or the mean over a run.
-        search_seconds: Of the whole run of PC; None for a single test.
-        tests_computed: Questions that the run had to compute; None for a single test.
-        sampled: If the run's questions were too many, how many of them were timed, from which the
-            other figures follow; else None.
-        peak_mib: Largest memory beyond the data, of the GPU where there is one at work; None if it
-            was not measured.
+        seconds_per_test: Median over repetitions, or mean over a run.
+        search_seconds: Time of the whole run of PC; None for a single test.
+        tests_computed: Number of questions the run computed; None for a single test.
+        sampled: If the run was too long: the number of questions timed, from which its time was
+            extrapolated; else None.
+        peak_mib: Peak memory beyond the data, on the GPU if the test runs there; None if not
+            measured.
     """
 
     seconds_per_test: float
@@ -59,12 +59,12 @@ class Cost:
 
 
 def seconds_text(seconds: float) -> str:
-    """Writes seconds with two digits, and never as a power of ten: 0.0012, 3.4, 120."""
+    """Formats seconds with two significant digits, without exponents: 0.0012, 3.4, 120."""
     return f"{seconds:.0f}" if seconds >= 10 else f"{seconds:.2g}"
 
 
 def set_up(mode: str, threads: int, seed: int) -> None:
-    """Gives the process its threads and its seed, and silences warnings of what is asked for."""
+    """Sets the process's threads and seed, and ignores the package's warnings."""
     warnings.simplefilter("ignore", AcidWarning)
     threads = (os.cpu_count() or 1) if mode == ALL_THREADS else threads
     threadpool_limits(threads)
@@ -138,10 +138,10 @@ def time_pc(
 def sample_pc(
     method: str, n: int, d: int, *, count: int, mode: str, threads: int, seed: int
 ) -> Cost:
-    """Times some of PC's questions, for a test to which a whole run would take too long.
+    """Times a sample of PC's questions, for tests whose whole run would take too long.
 
-    The questions are those that PC asks Fisher-z about the same table, a random sample of them; the
-    test's own run would ask about as many.
+    The sample is drawn from the questions that PC with Fisher-z asks about the same table. A run
+    with the test itself would ask about as many.
     """
     set_up(mode, threads, seed)
     data: NDArray[np.float64] = random_table(d, n, MECHANISM, seed).data
@@ -150,8 +150,8 @@ def sample_pc(
     pvalues = get_method(method).pvalues
     pvalues([_question(SMALL, 1, seed)])
     begin = time.perf_counter()
-    for number in chosen:
-        i, j, cond = asked[number]
+    for index in chosen:
+        i, j, cond = asked[index]
         pvalues([(data[:, [i]], data[:, [j]], data[:, list(cond)] if cond else None)])
     mean = (time.perf_counter() - begin) / len(chosen)
     return Cost(mean, mean * len(asked), len(asked), sampled=len(chosen))

@@ -48,7 +48,7 @@ def test_a_stage_that_was_passed_is_kept(tmp_path: Path) -> None:
     before = (tmp_path / "metrics.jsonl").stat().st_mtime_ns
     network_at(RECIPE, tmp_path, 2, KEPT, CPU)  # on the way to 4; nothing is trained
     assert (tmp_path / "metrics.jsonl").stat().st_mtime_ns == before
-    with pytest.raises(InputError, match="has left step 3 behind"):
+    with pytest.raises(InputError, match="has passed step 3"):
         network_at(RECIPE, tmp_path, 3, KEPT, CPU)
 
 
