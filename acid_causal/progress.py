@@ -25,10 +25,16 @@ def progress_bar(
     if not show or sys.stderr.isatty():
         return tqdm(items, total=total, desc=label, unit=unit, disable=not show)
     return tqdm(
-        items, total=total, desc=label, disable=False, file=_Lines(sys.stderr),
-        mininterval=_SECONDS, maxinterval=_SECONDS, delay=_SECONDS,
+        items,
+        total=total,
+        desc=label,
+        disable=False,
+        file=_Lines(sys.stderr),
+        mininterval=_SECONDS,
+        maxinterval=_SECONDS,
+        delay=_SECONDS,
         bar_format=_LINE if total else _LINE_WITHOUT_TOTAL,
-    )  # fmt: skip
+    )
 
 
 def say_how_long(label: str, total: int, seconds: float) -> None:

@@ -56,8 +56,11 @@ class ACID(CondIndTest):  # type: ignore[misc]
         require(significance == "analytic", "significance", significance, '"analytic"')
         loaded = shared_model(model) if isinstance(model, str) else model
         self._options: dict[str, Any] = {
-            "model": loaded, "device": device, "null": null, "permutations": permutations,
-        }  # fmt: skip
+            "model": loaded,
+            "device": device,
+            "null": null,
+            "permutations": permutations,
+        }
         self._notices = Notices()  # one for all questions: each kind is warned of once a run
         self._asked: tuple[tuple[int, int], ...] = ()  # variables and lags
         self._answer = (math.nan, 1.0)

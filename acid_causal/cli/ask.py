@@ -73,20 +73,35 @@ def ask(
         from acid_causal.inference.tester import Tester
 
         tester = Tester(
-            asked, model=model, device=device, null=null, permutations=permutations,
+            asked,
+            model=model,
+            device=device,
+            null=null,
+            permutations=permutations,
             missing=missing,
-        )  # fmt: skip
+        )
         answer = tester.test(0, 1, range(2, 2 + len(cond)))
     dependent = answer.pvalue <= alpha
     if as_json:
         # JSON knows no infinity, which is the statistic of a constant column.
         finite = answer.statistic if math.isfinite(answer.statistic) else None
-        print_json({
-            "x": x, "y": y, "given": cond, "pvalue": answer.pvalue, "log_pvalue": answer.log_pvalue,
-            "statistic": finite, "probability": answer.probability, "n": answer.n, "alpha": alpha,
-            "dependent": dependent, "model": tester.model.name, "null": tester.null,
-            "unlike_training": list(answer.unlike_training),
-        })  # fmt: skip
+        print_json(
+            {
+                "x": x,
+                "y": y,
+                "given": cond,
+                "pvalue": answer.pvalue,
+                "log_pvalue": answer.log_pvalue,
+                "statistic": finite,
+                "probability": answer.probability,
+                "n": answer.n,
+                "alpha": alpha,
+                "dependent": dependent,
+                "model": tester.model.name,
+                "null": tester.null,
+                "unlike_training": list(answer.unlike_training),
+            }
+        )
         return
     verdict = "is rejected" if dependent else "is not rejected"
     question = f"{x} and {y}" + (f" given {', '.join(cond)}" if cond else "")

@@ -43,9 +43,12 @@ def calibrate(
     where = resolve_device(device)
     trained = load_model(model)
     null = fit_null(
-        trained.network.to(where), trained.recipe.stream, seed=seed, questions=questions,
+        trained.network.to(where),
+        trained.recipe.stream,
+        seed=seed,
+        questions=questions,
         device=where,
-    )  # fmt: skip
+    )
     history = {**trained.history, "null_questions": questions}
     fitted = replace(trained, null=null, history=history)
     fitted.save_or_keep(out)

@@ -173,9 +173,14 @@ def discover(
     command or the table, 130 stopped by Ctrl-C.
     """  # noqa: D301
     check_options(
-        model=model, missing=missing, null=null, method=method, rows=rows, alpha=alpha,
+        model=model,
+        missing=missing,
+        null=null,
+        method=method,
+        rows=rows,
+        alpha=alpha,
         fraction=fraction,
-    )  # fmt: skip
+    )
     form = read_format(separator, decimal, thousands, encoding, header, na, size_limit)
     with warnings_as_lines():
         whole = read_table_file(data, form)
@@ -191,10 +196,23 @@ def discover(
 
         set_threads(threads)
         found = discover_graph(
-            frame, method=method, alpha=alpha, model=model, knowledge=known, max_size=max_size,
-            bootstrap=bootstrap, rows=rows, fraction=fraction, seed=seed, n_jobs=n_jobs,
-            missing=missing, null=null, permutations=permutations, device=device, progress=True,
-        )  # fmt: skip
+            frame,
+            method=method,
+            alpha=alpha,
+            model=model,
+            knowledge=known,
+            max_size=max_size,
+            bootstrap=bootstrap,
+            rows=rows,
+            fraction=fraction,
+            seed=seed,
+            n_jobs=n_jobs,
+            missing=missing,
+            null=null,
+            permutations=permutations,
+            device=device,
+            progress=True,
+        )
     found = _with_command(found, data, context.obj)
     from acid_causal.report.folder import write_results
 

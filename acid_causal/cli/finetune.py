@@ -100,9 +100,14 @@ def finetune(
 
         set_threads(threads)
         adapted = adapt(
-            frame, model=model, steps=steps, seed=seed, device=device, missing=missing,
+            frame,
+            model=model,
+            steps=steps,
+            seed=seed,
+            device=device,
+            missing=missing,
             null_questions=null_questions,
-        )  # fmt: skip
+        )
     adapted.save_or_keep(path)
     if as_json:
         print_json({"name": adapted.name, "path": str(path), "sha256": adapted.sha256})

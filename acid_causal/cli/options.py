@@ -12,8 +12,13 @@ from acid_causal.weights.shipped import find_model
 
 # Headings of the help, below which options are gathered.
 TABLE, METHOD, KNOWN, CONFIDENCE, RESULTS, MACHINE = (
-    "Table", "Method", "What is known beforehand", "Confidence", "Results", "Machine"
-)  # fmt: skip
+    "Table",
+    "Method",
+    "What is known beforehand",
+    "Confidence",
+    "Results",
+    "Machine",
+)
 
 Table = Annotated[Path, typer.Argument(metavar="DATA", help="CSV or other text, Parquet or Excel.")]
 Keep = Annotated[
@@ -163,9 +168,11 @@ def check_options(
     if not Path(path).is_file():
         raise ModelError(f"there is no weights file {str(path)!r}")
     for kind, value, known in (
-        ("value of missing:", missing, MISSING), ("null", null, NULLS),
-        ("method", method, SEARCHES), ("value of rows:", rows, ROWS),
-    ):  # fmt: skip
+        ("value of missing:", missing, MISSING),
+        ("null", null, NULLS),
+        ("method", method, SEARCHES),
+        ("value of rows:", rows, ROWS),
+    ):
         if value is not None and value not in known:
             raise unknown(kind, value, known)
     require(0 < alpha < 1, "alpha", alpha, "between 0 and 1")

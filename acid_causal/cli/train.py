@@ -60,9 +60,13 @@ def train(
     try:
         with warnings_as_lines(at_once=True):
             path = train_model(
-                read, folder, resume=resume, start=start, device=device,
+                read,
+                folder,
+                resume=resume,
+                start=start,
+                device=device,
                 null_questions=null_questions,
-            )  # fmt: skip
+            )
     except (KeyboardInterrupt, WriteError) as stop:
         if state_file(folder).exists():
             again = ["acid-causal", "train", str(recipe), "--out", str(folder), "--resume"]

@@ -118,9 +118,12 @@ def bootstrap_graphs(
     if size < MIN_SAMPLES:
         raise InputError(f"{size} of {n} rows are too few for a search; raise the fraction")
     options = load_options(options) | {
-        "method": method, "alpha": alpha, "knowledge": knowledge, "max_size": max_size,
+        "method": method,
+        "alpha": alpha,
+        "knowledge": knowledge,
+        "max_size": max_size,
         "threads": 1,  # the sums of several threads round differently, whatever `n_jobs` is
-    }  # fmt: skip
+    }
     draws = _draws(n, size, samples, seed, repeat=rows == "bootstrap")
     searches = joblib.Parallel(n_jobs=n_jobs, return_as="generator")(
         joblib.delayed(_search_rows)(table, drawn, options, os.getpid()) for drawn in draws

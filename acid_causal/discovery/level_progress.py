@@ -65,14 +65,14 @@ class LevelProgress:
         self.totals.append(total)
         self.counts.append(0)
 
-    def advance(self, number: int) -> None:
+    def advance(self, count: int) -> None:
         """Adds to the number of questions computed."""
         if self._show and self.counts[-1] == 0 and self.totals[-1]:
-            seconds = (time.monotonic() - self._began) * self.totals[-1] / number
+            seconds = (time.monotonic() - self._began) * self.totals[-1] / count
             say_how_long(f"tests of {self._label}", self.totals[-1], seconds)
-        self.counts[-1] += number
+        self.counts[-1] += count
         if self._bar is not None:
-            self._bar.update(number)
+            self._bar.update(count)
 
     def close(self) -> None:
         """Ends the last bar."""

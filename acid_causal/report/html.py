@@ -175,10 +175,12 @@ def _histogram(found: Discovery) -> str:
         figure = Figure(figsize=(5.6, 2.5), layout="constrained")
         axes = figure.add_subplot()
         counts, *_ = axes.hist(
-            [group for _, group in shown], bins=np.linspace(0, 1, _BINS + 1).tolist(),
-            stacked=True, color=[_SIZE_COLORS[k] for k, _ in shown],
+            [group for _, group in shown],
+            bins=np.linspace(0, 1, _BINS + 1).tolist(),
+            stacked=True,
+            color=[_SIZE_COLORS[k] for k, _ in shown],
             label=[f"|S| = {k}" if k < last else f"|S| ≥ {k}" for k, _ in shown],
-        )  # fmt: skip
+        )
         _cut_first_bar(axes, np.atleast_2d(np.asarray(counts))[-1])
         axes.axvline(found.alpha, color="#C4541A", linestyle=(0, (4, 2)), linewidth=1.3)
         axes.set(xlim=(0, 1), xlabel="p-value", ylabel="tests")

@@ -113,17 +113,24 @@ def read_numbers(texts: Iterable[str], marks: Marks) -> Numbers:
             next(text for text, number in zip(texts, each, strict=True) if number is None)
             for each in read.values()
         )
-        return Numbers({}, trouble=f"mixes {second!r} and {first!r}, which read as numbers in "
-                       "different ways; write them in one")  # fmt: skip
-    values = {text: number for text, number in zip(texts, read[fitting[0]], strict=True)
-              if number is not None}  # fmt: skip
+        return Numbers(
+            {},
+            trouble=f"mixes {second!r} and {first!r}, which read as numbers in "
+            "different ways; write them in one",
+        )
+    values = {
+        text: number
+        for text, number in zip(texts, read[fitting[0]], strict=True)
+        if number is not None
+    }
     if len(fitting) == 2 and read[fitting[0]] == read[fitting[1]]:
         return Numbers(values)
     if len(fitting) == 2 and not _looks_grouped(texts):
         example = next(t for t, a, b in zip(texts, *read.values(), strict=True) if a != b)
         either = " or ".join(str(reading(example)) for reading in fitting)
-        return Numbers({}, trouble=f"holds {example!r}, which may be {either}; say --decimal or "
-                       "--thousands")  # fmt: skip
+        return Numbers(
+            {}, trouble=f"holds {example!r}, which may be {either}; say --decimal or --thousands"
+        )
     return Numbers(values, fitting[0])
 
 

@@ -29,9 +29,11 @@ _OTHERS = {
     b"\xd0\xcf\x11\xe0": "it is a workbook of an old kind; save it as .xlsx or as .csv first",
 }
 _MARKS = (
-    (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
-)  # fmt: skip
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
 # Text of Western languages is mostly ASCII.
 _WESTERN = "cp1252"
 _WESTERN_SHARE = 0.4

@@ -101,8 +101,10 @@ def _from_text(path: Path, text: str, separator: str | None, form: Format) -> An
     mark = separator or text_table.find_separator(text, usual)
     if separator is None and mark != usual:
         shown = {text_table.TAB: "tabs", text_table.BLANKS: "blanks"}.get(mark, repr(mark))
-        warn(f"{shown} are taken for what separates the fields of {str(path)!r}; else say "
-             "--separator")  # fmt: skip
+        warn(
+            f"{shown} are taken for what separates the fields of {str(path)!r}; else say "
+            "--separator"
+        )
     first = text_table.first_record(text, mark)
     names, header = _names(path, first, form)
 
@@ -209,8 +211,9 @@ def _with_numbers(path: Path, frame: Any, form: Format, raw: Any) -> Any:
             elif found.reading is not None and form.marks == Marks():
                 grouped.append(name)
     for names, what, other in (
-        (by_comma, "decimal marks", "--thousands ,"), (grouped, "marks of thousands", "--decimal ,")
-    ):  # fmt: skip
+        (by_comma, "decimal marks", "--thousands ,"),
+        (grouped, "marks of thousands", "--decimal ,"),
+    ):
         if names and form.marks == Marks():
             warn(f"{str(path)!r}: commas are taken for {what} in {listed(names)}; else say {other}")
     if raw is not None and (by_comma or form.marks.decimal == "," or form.marks.thousands == "."):

@@ -104,9 +104,14 @@ def _as_number(name: Any) -> float | None:
 
 
 def parse(
-    text: str, separator: str, names: Sequence[str], *, header: bool, missing: Sequence[str],
+    text: str,
+    separator: str,
+    names: Sequence[str],
+    *,
+    header: bool,
+    missing: Sequence[str],
     raw: Sequence[str] | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """Parses a text by pandas.
 
     Args:
@@ -131,12 +136,18 @@ def parse(
             # without an index column, drop the last ones: either is a guess.
             warnings.simplefilter("error", pd.errors.ParserWarning)
             return pd.read_csv(
-                io.StringIO(text), sep=r"\s+" if separator == BLANKS else separator,
-                header=0 if header else None, names=list(names), index_col=False,
-                skipinitialspace=True, low_memory=False, keep_default_na=False,
-                na_values=[*MISSING_TEXTS, *missing], usecols=raw,
+                io.StringIO(text),
+                sep=r"\s+" if separator == BLANKS else separator,
+                header=0 if header else None,
+                names=list(names),
+                index_col=False,
+                skipinitialspace=True,
+                low_memory=False,
+                keep_default_na=False,
+                na_values=[*MISSING_TEXTS, *missing],
+                usecols=raw,
                 dtype=None if raw is None else str,
-            )  # fmt: skip
+            )
     except pd.errors.ParserWarning as error:
         raise InputError(
             "it has more fields in its rows than in its header; name every column"

@@ -41,9 +41,14 @@ def test_as_causal_learn_finds_it(seed: int, max_size: int | None, apart: set[An
         known.add_forbidden_by_node(found.G.nodes[i], found.G.nodes[j])
         known.add_forbidden_by_node(found.G.nodes[j], found.G.nodes[i])
     expected = skeleton_discovery(
-        theirs.data, 0.05, theirs, node_names=names, max_k=max_size, show_progress=False,
+        theirs.data,
+        0.05,
+        theirs,
+        node_names=names,
+        max_k=max_size,
+        show_progress=False,
         background_knowledge=known,
-    )  # fmt: skip
+    )
     np.testing.assert_array_equal(found.G.graph, expected.G.graph)
     assert ours.asked == theirs.asked
     for i, j in np.ndindex(d, d):

@@ -23,8 +23,10 @@ def test_a_job_counts_rejections_of_both_forms() -> None:
 
 def test_slow_methods_are_asked_where_they_can_run() -> None:
     jobs = make_jobs(CONSISTENCY.methods, quick=False)
-    reach = {method: max(j.number("n") for j in jobs if j.method == method) for method in
-             CONSISTENCY.methods}  # fmt: skip
+    reach = {
+        method: max(j.number("n") for j in jobs if j.method == method)
+        for method in CONSISTENCY.methods
+    }
     assert reach.pop("acid:acid-values") == 20_000
     assert reach == {"acid": 20_000, "kcit": 200, "rcit": 4000, "fisherz": 20_000}
     assert {str(job["case"]) for job in jobs} == set(CASES)
@@ -34,11 +36,21 @@ def test_slow_methods_are_asked_where_they_can_run() -> None:
 def test_the_report_names_the_worst_case(tmp_path: Path) -> None:
     rows = pd.DataFrame(
         [
-            {"method": "acid", "case": case, "n": n, "d_z": 1, "datasets": 200, "type_1": error,
-             "power": 1 - error, "log10_median_p": -5.0, "seconds_per_test": 0.01}
-            for n in (200, 1000) for case, error in (("linear", 0.04), ("squares", 0.5))
+            {
+                "method": "acid",
+                "case": case,
+                "n": n,
+                "d_z": 1,
+                "datasets": 200,
+                "type_1": error,
+                "power": 1 - error,
+                "log10_median_p": -5.0,
+                "seconds_per_test": 0.01,
+            }
+            for n in (200, 1000)
+            for case, error in (("linear", 0.04), ("squares", 0.5))
         ]
-    )  # fmt: skip
+    )
     text = report(rows, tmp_path / "consistency.png")
     assert (tmp_path / "consistency.png").stat().st_size > 10_000
     for line in text.splitlines()[3:]:
