@@ -144,7 +144,7 @@ def test_warnings_are_issued_and_kept(frame: pd.DataFrame, tiny_model: TrainedMo
 
 
 def test_a_limit_that_was_reached_is_told(frame: pd.DataFrame, tiny_model: TrainedModel) -> None:
-    with pytest.warns(AcidWarning, match=r"limited to 0 of up to \d variables: edges are left"):
+    with pytest.warns(AcidWarning, match=r"limited to 0 of up to \d variables: edges may remain"):
         discover(frame, alpha=ALPHA, model=tiny_model, max_size=0)
     discover(frame, alpha=ALPHA, model=tiny_model, max_size=5)
 
