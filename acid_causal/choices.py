@@ -1,14 +1,10 @@
-"""Values of options that have few, for whoever checks them: the command line does so before torch.
+"""Valid values of options, in a module that does not import torch: the command line checks them."""
 
-Where one of these is used is said where it is read.
-"""
-
-# Of a search for a graph, and of its repetition on samples of the rows.
+# Graph search, and its repetition on samples of the rows.
 METHODS = ("pc", "fci")
 ROWS = ("subsample", "bootstrap")
-# What becomes of rows with missing values.
+# Treatment of missing values.
 MISSING = ("raise", "drop")
-# Names of the nulls that are fitted once, and kept with the weights; others are made when a user
-# asks.
+# Null distributions that are fitted and stored with the weights; and all.
 FITTED = ("conditional", "sized", "pooled")
 NULLS = (*FITTED, "permutation")

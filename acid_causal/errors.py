@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-# Lists in messages end after so many items; a table may have thousands of columns.
-_MOST_ITEMS = 10
+# Longest list in a message; a table may have thousands of columns.
+_MAX_ITEMS = 10
 
 
 class AcidError(Exception):
@@ -45,62 +45,62 @@ class WriteError(AcidError, OSError):
 
 
 class AcidWarning(UserWarning):
-    """The answer is given, and something about it deserves attention."""
+    """A result was computed, but the message describes a reason for caution."""
 
 
 def unknown(kind: str, received: object, known: Iterable[str]) -> OptionError:
     """Builds the error for a misspelt name.
 
     Args:
-        kind: what the name should name.
-        received: what came instead of one of the known names.
-        known: the names; there may be none.
+        kind: kind of the name, as in "unknown KIND 'x'".
+        received: the unknown name.
+        known: the valid names; may be empty.
 
     Returns:
-        The error, to be raised by the caller, with the closest names, or all of them.
+        The error, with the closest or all valid names, to be raised by the caller.
     """
     names = sorted(map(str, known))
     close = difflib.get_close_matches(str(received), names, n=3, cutoff=0.5)
     if close:
         hint = f"Did you mean {' or '.join(map(repr, close))}?"
     elif names:
-        hint = f"Known: {listed(names, 2 * _MOST_ITEMS)}."
+        hint = f"Known: {listed(names, 2 * _MAX_ITEMS)}."
     else:
         hint = "There is none to choose from."
     return OptionError(f"unknown {kind} {received!r}. {hint}")
 
 
-def listed(items: Sequence[str], most: int = _MOST_ITEMS) -> str:
-    """Writes a list that may be long: its first items, and how many more there are."""
+def listed(items: Sequence[str], most: int = _MAX_ITEMS) -> str:
+    """Formats a list: its first items, and the number of further ones."""
     more = f" and {len(items) - most} more" if len(items) > most else ""
     return ", ".join(items[:most]) + more
 
 
 def require(ok: bool, name: str, received: object, expected: str) -> None:
-    """Refuses the value of an option unless it is fine.
+    """Raises an error unless the value of an option is valid.
 
     Args:
-        ok: whether it is.
-        name: the option's.
+        ok: whether the value is valid.
+        name: name of the option.
         received: the value.
-        expected: what the value must be, to end the sentence "NAME must be ...".
+        expected: description of valid values, which completes "NAME must be ...".
 
     Raises:
-        OptionError: it is not.
+        OptionError: the value is not valid.
     """
     if not ok:
         raise OptionError(f"{name} must be {expected}, not {received!r}")
 
 
 def warn(message: str, category: type[Warning] = AcidWarning) -> None:
-    """Warns, and points at the line of the user's that led to the warning.
+    """Issues a warning that points to the user's line.
 
     Args:
-        message: what deserves attention.
+        message: the message.
         category: kind of the warning.
     """
-    # How deep in the package a warning arises varies, so a constant stacklevel would point at lines
-    # of ours, and Python would show the warning once for all callers together.
+    # The depth of the stack varies. With a constant stacklevel warnings would point to lines of the
+    # package, and Python would show a warning only once for all callers.
     level, frame = 2, sys._getframe(1)
     while _is_ours(frame.f_globals.get("__name__", "")) and frame.f_back is not None:
         level, frame = level + 1, frame.f_back
@@ -108,7 +108,7 @@ def warn(message: str, category: type[Warning] = AcidWarning) -> None:
 
 
 class Notices:
-    """Warns of each kind of trouble once, all copies that one process is sent together."""
+    """Issues each kind of warning once; pickled copies in one process share the record."""
 
     def __init__(self) -> None:
         self._name = secrets.token_hex(8)
@@ -118,7 +118,7 @@ class Notices:
         return _sent_notices, (self._name, frozenset(self._given))
 
     def warn(self, kind: str, message: str) -> None:
-        """Warns, unless it was done for this kind before."""
+        """Issues the warning unless one of this kind was issued before."""
         if kind not in self._given:
             self._given.add(kind)
             warn(message)

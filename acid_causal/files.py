@@ -211,7 +211,7 @@ def _move(part: Path, path: Path, names: list[str], last: str) -> None:
 
 
 def _mode(path: Path, otherwise: int) -> int:
-    """Returns the mode of a file to be replaced: whoever closed it to others meant it so."""
+    """Returns the mode of a file to be replaced, so that its permissions are kept."""
     return stat.S_IMODE(path.stat().st_mode) if path.is_file() else otherwise
 
 

@@ -1,18 +1,20 @@
-"""Global settings of numpy, torch and Python: they move no answer, and are left as they were.
+"""Sets global settings of numpy, torch and Python during a computation, and restores them.
+
+So the user's settings have no effect on results.
 
 | setting | while a question is answered | while a network is trained |
 |---|---|---|
 | `np.seterr` | nothing raises or warns | the same |
 | warnings as errors | not those of torch, numpy and scipy | the same |
 | torch's autocast, default device | off, the CPU | the same |
-| torch's precision of matrix products, deterministic algorithms | full, not asked for | the same |
+| torch's precision of matrix products, deterministic algorithms | full, not required | the same |
 | torch's threads | one in a forked process, whose parent's threads are gone | the same |
 | torch's gradients | inference mode | on |
 | torch's default dtype | not used | float32 |
-| torch's global generator | not used | copied, and put back |
+| torch's global generator | not used | copied, and restored |
 
-Some of these torch keeps for all threads of a process. They are touched only where they differ from
-torch's own defaults, and only until the last computation of ours ends.
+Some of these are shared by all threads of a process. They are changed only if they differ from
+torch's defaults, and restored when the last computation of this package ends.
 """
 
 import os
@@ -27,14 +29,14 @@ from typing import Any, cast
 import numpy as np
 import torch
 
-# So attributed, a warning is none of ours: these point at the line of the user's.
+# Warnings from these modules are not for users; the package's own point to the user's line.
 _FOREIGN = re.compile(r"(torch|numpy|scipy|acid_causal)\b")
 _IGNORE_FOREIGN = ("ignore", None, Warning, _FOREIGN, 0)
 
 
 @contextmanager
 def answering_settings(device: torch.device) -> Iterator[None]:
-    """Computes without gradients, and as if no global setting had been changed.
+    """Computes without gradients, under standard settings.
 
     Args:
         device: where the network is.
@@ -45,7 +47,7 @@ def answering_settings(device: torch.device) -> Iterator[None]:
 
 @contextmanager
 def training_settings(device: torch.device) -> Iterator[None]:
-    """Computes with gradients, and as if no global setting had been changed.
+    """Computes with gradients, under standard settings.
 
     Args:
         device: where the network is.
@@ -77,8 +79,8 @@ def _standard_settings(device: torch.device, shared: "tuple[_Shared, ...]") -> I
 
 @contextmanager
 def _foreign_warnings_are_no_errors() -> Iterator[None]:
-    # `warnings.catch_warnings` would undo what other threads do meanwhile, and would make Python
-    # forget which warnings it has shown already. Entries of one list can come and go.
+    # `warnings.catch_warnings` is not thread-safe and resets the record of warnings already shown.
+    # Inserting and removing one filter does neither.
     filters = cast(list[Any], warnings.filters)
     if not any(entry[0] == "error" for entry in filters):
         yield
@@ -95,7 +97,7 @@ def _foreign_warnings_are_no_errors() -> Iterator[None]:
 
 @dataclass(eq=False)
 class _Shared:
-    """A setting of torch's that is its default while any thread computes.
+    """A global setting of torch that is kept at its default while any thread computes.
 
     Attributes:
         read: returns the setting.
@@ -128,7 +130,7 @@ class _Shared:
                     self._restore()
 
     def forget_users(self) -> None:
-        """Restores the setting: of the threads that computed, none is left in a forked process."""
+        """Restores the setting in a forked process, where the parent's threads do not exist."""
         if self._users:
             self._users = 0
             self._restore()
@@ -139,7 +141,7 @@ class _Shared:
 
 
 def _precision_of(backend: Any) -> _Shared:
-    """Returns the precision of a backend's matrix products, by torch's newer name of it."""
+    """Returns the precision setting of a backend's matrix products, in torch 2.9 and later."""
     products = backend.matmul
 
     def write(precision: str) -> None:
@@ -156,7 +158,7 @@ def _precisions() -> tuple[_Shared, ...]:
 
 
 def _threads() -> int:
-    # Elsewhere torch may use as many as it likes.
+    # In a process that was not forked, the number of threads is left alone.
     return torch.get_num_threads() if _forked else 1
 
 
@@ -170,12 +172,12 @@ _TRAINING = (_DTYPE, *_ANSWERING)
 
 
 def _after_fork() -> None:
-    """Begins anew in a forked process: its parent's other threads, of whatever kind, are gone."""
+    """Resets locks and users in a forked process, as the parent's other threads do not exist."""
     global _LOCK, _forked
     _LOCK, _forked = threading.Lock(), True
     for setting in _TRAINING:
         setting.forget_users()
 
 
-if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
+if hasattr(os, "register_at_fork"):  # not on Windows
     os.register_at_fork(after_in_child=_after_fork)

@@ -1,6 +1,6 @@
-"""What a training run says of each step: lines of JSON in its folder, for whoever looks on.
+"""Metrics of a training run: one line of JSON per step in its folder, for monitoring.
 
-Nothing needs them. A run goes on, and ends well, where they are lost, damaged or cannot be written.
+They are optional: a run continues if the file is lost, damaged or cannot be written.
 """
 
 import json

@@ -152,13 +152,13 @@ class TensorFile:
         (length,) = struct.unpack("<Q", self._file.read(8).ljust(8, b"\0"))
         self._start = 8 + length
         if not self._start <= min(self._size, _MAX_HEADER_BYTES):
-            raise ValueError("its header is longer than the file, or than any of ours")
+            raise ValueError("its header is longer than the file, or than the limit")
         table = json.loads(self._file.read(length))
         metadata = table.pop("__metadata__")
         self._text, self._digest = metadata["acid"], metadata.get("sha256")
         self.header = json.loads(self._text)
         if not isinstance(self.header, dict) or self.header.get("format") != _FORMAT:
-            raise ValueError("no header of ours")
+            raise ValueError("it has no header of acid-causal")
         return table
 
     def _read_shapes(self, table: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
