@@ -21,13 +21,13 @@ from acid_causal.model import ACIDModel
 from acid_causal.synthetic import Batch
 from acid_causal.weights.recipe import TrainingConfig
 
-# A class that is rare in a batch counts for at most 1 / (2 * this) of its number more.
+# Classes are balanced in the loss, but a class rarer than this share is treated as if it had it.
 _RAREST = 0.1
 
 
 @dataclass(frozen=True)
 class Step:
-    """What a step of a run was.
+    """The record of one step.
 
     Attributes:
         number: of steps done, this one among them.
@@ -52,7 +52,7 @@ class PairLoss(nn.Module):
         self.model = model
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
-        """Computes the loss, in nats; about ln 2 for a model that knows nothing."""
+        """Computes the loss, in nats; ln 2 at chance level."""
         scored = score_pairs(self.model, batch)
         label = scored.label
         positive = label.mean()
@@ -85,7 +85,7 @@ def descend(
     start: int = 0,
     loss_of: nn.Module | None = None,
 ) -> Iterator[Step]:
-    """Trains a model in place, step by step; it ends up in training mode.
+    """Trains a model in place, step by step; leaves it in training mode.
 
     Args:
         model: on the device of the batches.
@@ -119,7 +119,7 @@ def _descend_once(
     config: TrainingConfig,
     step: int,
 ) -> Float[Tensor, ""]:
-    """Takes a step down the gradient, unless that is not finite, and returns its norm."""
+    """Takes an optimiser step, unless the gradient is not finite; returns the gradient norm."""
     for group in optimiser.param_groups:
         group["lr"] = learning_rate(config, step)
     optimiser.zero_grad(set_to_none=True)

@@ -30,14 +30,14 @@ from acid_causal.training.table_questions import MIN_COLUMNS, MIN_ROWS, TableStr
 from acid_causal.weights.checkpoint import TrainedModel, load_model
 from acid_causal.weights.recipe import TrainingConfig
 
-# From the number of a step and a source of randomness to the batch of that step.
+# Maps the index of a step and a random generator to the batch of that step.
 Draw = Callable[[int, torch.Generator], Batch]
 
-# So many rows, drawn at random, say all that is to be learned of a table's kind of data.
+# Larger tables are subsampled to this many rows.
 _MOST_ROWS = 20_000
-# So many steps tell how long all will take.
+# Number of steps after which the duration is estimated.
 _TIMED_STEPS = 5
-# Of H0 questions, the table's: as many as all others together.
+# Weight of the table's H0 questions; those of all streams together have weight 1.
 _SHARE_OF_NULL = 1.0
 
 
@@ -131,7 +131,7 @@ def finetune(
 def train_on(
     network: ACIDModel, draw: Draw, config: TrainingConfig, *, seed: int, progress: bool = True
 ) -> None:
-    """Trains a network in place, on batches from anywhere; it ends up in evaluation mode.
+    """Trains a network in place, on batches from any source; leaves it in evaluation mode.
 
     Args:
         network: on the device of the batches.

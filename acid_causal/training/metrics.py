@@ -59,7 +59,7 @@ class MetricsLog:
             self._give_up(error)
 
     def flush(self) -> None:
-        """Hands the lines to the operating system."""
+        """Flushes the lines to the operating system."""
         if self._file is not None:
             try:
                 self._file.flush()
@@ -75,7 +75,7 @@ class MetricsLog:
             self._file.close()
 
     def _lines_until(self, step: int) -> str:
-        """Reads the lines of before; warns of a file that is lost or damaged."""
+        """Reads the earlier lines; warns if the file is lost or damaged."""
         try:
             lines = read_metrics(self._path)
         except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""A training run's state: a file from which the run goes on as if it had never stopped."""
+"""The checkpoint of a training run, from which it can be resumed exactly."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -72,7 +72,7 @@ def read_progress(path: Path) -> Progress:
 def load_state(
     path: Path, model: ACIDModel, optimiser: torch.optim.Adam, recipe: Recipe
 ) -> Progress:
-    """Gives a model and its optimiser the state that was saved.
+    """Restores the saved state of a model and its optimiser.
 
     Raises:
         ModelError: there is none; it is damaged, and then it is left as it is; or it was made by
@@ -87,7 +87,7 @@ def load_state(
         if made_by != recipe:
             raise ModelError(f"{str(path)!r} was made by another recipe; resume with that recipe")
         _, world = rank_and_world()
-        # Each process draws batches of its own: other processes, another stream of data.
+        # Each process draws its own batches, so another number of processes changes the data.
         if before != world:
             raise ModelError(
                 f"{str(path)!r} was made by {before} processes, and this run has {world}; "
@@ -117,7 +117,7 @@ def _read_header(path: Path, file: TensorFile) -> tuple[Progress, Recipe, int]:
     """Reads progress, recipe and the number of processes."""
     header = file.header
     try:
-        # Files of before have neither time nor loss, nor the number of processes.
+        # Old files lack time, loss and the number of processes.
         loss = header.get("loss")
         progress = Progress(
             step=int(_number(header["step"])),
@@ -141,7 +141,7 @@ def _number(value: Any) -> float:
 
 
 def _expected(model: ACIDModel, file: TensorFile) -> dict[str, tuple[int, ...]]:
-    """Returns the tensors that a state must hold; what had no gradient yet has none of Adam's."""
+    """Returns the tensors a state must hold; Adam has none for weights without a gradient yet."""
     shapes = {f"model.{name}": tuple(value.shape) for name, value in model.state_dict().items()}
     parameters: dict[str, Tensor] = dict(model.named_parameters())
     for name, parameter in parameters.items():

@@ -31,16 +31,16 @@ MIN_ROWS = 100
 MIN_COLUMNS = 2
 _SMALLEST, _LARGEST = 50, 1000
 _MOST_CONDITIONED = 8
-# Rows beyond these teach a regression nothing that a synthetic question needs to know.
+# Regressions use at most this many rows; more would not change the questions noticeably.
 _MOST_TEACHERS = 400
 
 _WAVES = _STEPS = 24
 _RIDGES = (0.003, 0.03, 0.3, 3.0, 30.0)
 # Residuals are drawn among this share of the rows, those nearest in the fit or in one of Z.
 _NEIGHBOURS = 0.2
-# Resampled residuals get so much normal noise, relative to their sd: the smoothed bootstrap.
+# Normal noise added to resampled residuals, relative to their sd (smoothed bootstrap).
 _JITTER = 0.1
-# An X with less than this left of it, given Z, has nothing for others to depend on.
+# If Z leaves less than this share of X, no variable is made dependent on X given Z.
 _LEAST_RESIDUAL = 0.15
 
 
@@ -76,7 +76,7 @@ class TableStream:
         self.d_z = (0, min(_MOST_CONDITIONED, d - 2))
 
     def draw(self, generator: Generator, *, n: int | None = None, d_z: int | None = None) -> Batch:
-        """Makes a batch of a given or a drawn size."""
+        """Draws a batch; n and d_z are random unless given."""
         if n is None:
             low, high = self.n
             n = round(float(log_uniform(generator, float(low), float(high), 1)))
@@ -124,7 +124,7 @@ def _cells(
 
 @dataclass(frozen=True)
 class _Regression:
-    """What regressions on Z say of the targets of datasets.
+    """Regressions of targets on Z.
 
     Attributes:
         z: conditioning variables of the datasets.
@@ -240,14 +240,14 @@ def _random_functions(
     phase = 2 * math.pi * rand(generator, batch, 1, _WAVES)
     waves = math.sqrt(2) * torch.cos(gain * along[..., :_WAVES] + phase)
     steps = torch.sign(along[..., _WAVES:] - randn(generator, batch, 1, _STEPS))
-    # The variables themselves are larger, and so penalised less.
+    # The variables themselves are scaled up, and so penalised less.
     return torch.cat([3 * z, waves, steps], dim=2)
 
 
 def _keys(
     z: Float[Tensor, "batch n d_z"], fit: Float[Tensor, "batch n t"], generator: Generator
 ) -> Float[Tensor, "batch n t"]:
-    """Chooses for each target in what rows are neighbours: its fit, or a member of Z."""
+    """Chooses for each target the key by which rows are neighbours: its fit, or a column of Z."""
     batch, _, t = fit.shape
     if z.shape[2] == 0:
         return fit

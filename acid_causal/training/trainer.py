@@ -1,4 +1,4 @@
-"""Training: an endless stream, binary cross-entropy, Adam, and a state that survives anything.
+"""Training on the synthetic stream with binary cross-entropy and Adam; it can be resumed.
 
 `python -m torch.distributed.run --nproc_per_node=G -m acid_causal.cli train RECIPE.toml` uses G
 devices; each draws its own batches of the stream.
@@ -35,7 +35,7 @@ from acid_causal.training.state import (
 from acid_causal.weights.checkpoint import TrainedModel, load_model
 from acid_causal.weights.recipe import Recipe, TrainingConfig
 
-# Settings of a model that its weights do not depend on: what they mean is the same with others.
+# Settings of a model that may differ from those of the weights it starts from.
 _NO_ARCHITECTURE = frozenset({"dropout", "smoother_rank"})
 
 
@@ -174,7 +174,7 @@ class Trainer:
             )
 
     def _set_up(self) -> tuple[ACIDModel, torch.optim.Adam, Progress]:
-        """Makes the model and its optimiser as they are before the next step."""
+        """Builds the model and its optimiser, or restores them."""
         torch.manual_seed(self.recipe.seed)
         model = ACIDModel(self.recipe.model).to(self.device)
         if self.start is not None:
@@ -188,7 +188,7 @@ class Trainer:
         if self.recipe.training.compile:
             loss_of = torch.compile(loss_of, dynamic=True)  # type: ignore[assignment]
         if world > 1:
-            # An empty Z leaves the attention to it without a gradient.
+            # With an empty Z the attention to it has no gradient.
             loss_of = DistributedDataParallel(loss_of, find_unused_parameters=True)
         return loss_of
 
@@ -200,7 +200,7 @@ class Trainer:
         return {k: v for k, v in weights.items() if not k.startswith("classifier.")}
 
     def _check_architecture(self, start: TrainedModel) -> None:
-        """Refuses weights that do not fit, or that fit and would mean something else."""
+        """Checks that the weights fit, and that the settings they depend on are the same."""
         theirs, ours = asdict(start.recipe.model), asdict(self.recipe.model)
         # The encoder of ranks is a good start for one that is shown values, too.
         if self.recipe.model.keeps_values and theirs["transform"] == "rank-normal":
@@ -235,7 +235,7 @@ class Trainer:
 
 
 class _Report:
-    """Shows a run's steps in a bar, and writes them down.
+    """Shows the steps of a run in a progress bar, and writes them to the metrics file.
 
     Args:
         folder: where the run lives.
@@ -252,7 +252,7 @@ class _Report:
         self._log = MetricsLog(folder / "metrics.jsonl", done)
 
     def tell(self, step: Step, progressed: Progress) -> None:
-        """Tells of a step that is done."""
+        """Records a finished step."""
         self._bar.update()
         self._bar.set_postfix(loss=f"{progressed.loss:.3f}", refresh=False)
         self._log.write(
@@ -266,7 +266,7 @@ class _Report:
         )
 
     def flush(self) -> None:
-        """Hands the lines to the operating system."""
+        """Flushes the lines to the operating system."""
         self._log.flush()
 
     def __enter__(self) -> "_Report":
