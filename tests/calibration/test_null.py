@@ -112,7 +112,7 @@ def test_heavy_tails_are_mended() -> None:
     assert (p["pooled"] < 0.001).mean() > 0.005
     # Beyond the last point p keeps falling, and never reaches nought.
     far = np.array([50.0, 100.0, 200.0])
-    few = Facts(*(np.full(3, v) for v in (200.0, 2.0, 0.3, 0.3, 1.0)))
+    few = Facts(*(np.full(3, v) for v in (200.0, 2.0, 0.3, 0.3, 1.0, 0.0, 0.0)))
     log_p = null.fitted("conditional").logsf(far, few)
     assert (np.diff(log_p) < 0).all()
     assert np.isfinite(log_p).all()
