@@ -47,7 +47,7 @@ def draw_siblings(
     if d_z == 0:
         return noise[:, 0], noise[:, 1], z
     # At most two causes have an effect: functions of more cannot be learned from so few rows.
-    kept = torch.rand(batch, d_z, generator=generator, device=generator.device).argsort(1)
+    kept = rand(generator, batch, d_z).argsort(1)
     strength = log_uniform(generator, *domain.strength, batch, d_z) * (kept < 2)
     noise = noise * _volatility(z, strength, generator)[:, None, :, None]
     out = []

@@ -30,26 +30,21 @@ def draw_consistency(rows: pd.DataFrame, level: float, path: Path) -> None:
             for method, of_method in of_case.groupby("method", sort=False):
                 style = style_of(str(method))
                 rates = of_method.groupby("n")[["power", "type_1"]].mean()
-                panel.plot(
-                    rates.index,
-                    rates["power"],
-                    color=style.color,
-                    linestyle=style.dashes,
-                    marker=style.marker,
-                    markersize=4,
-                    linewidth=1.5,
-                    label=style.label,
-                )
-                panel.plot(
-                    rates.index,
-                    rates["type_1"],
-                    color=style.color,
-                    linestyle=style.dashes,
-                    marker=style.marker,
-                    markersize=4,
-                    linewidth=1.5,
-                    markerfacecolor="white",
-                )
+                for rate, face, label in (
+                    ("power", style.color, style.label),
+                    ("type_1", "white", None),
+                ):
+                    panel.plot(
+                        rates.index,
+                        rates[rate],
+                        color=style.color,
+                        linestyle=style.dashes,
+                        marker=style.marker,
+                        markersize=4,
+                        linewidth=1.5,
+                        markerfacecolor=face,
+                        label=label,
+                    )
         for panel in figure.axes[-_ACROSS:]:
             panel.set_xlabel("rows", fontsize=9)
         for panel in figure.axes[len(cases) :]:
