@@ -190,6 +190,7 @@ def other_data(cache: Path) -> None:
 TROUBLES: dict[str, Callable[[Path], object]] = {
     "columns that are not real numbers": lambda _: Tester(put("Paris", "b")),
     "missing values (NaN)": lambda _: Tester(put(np.nan, "b")),
+    "causal-learn takes arrays alone": lambda _: pc(FRAME, 0.05, acid, show_progress=False),
     "infinite values": lambda _: Tester(put(np.inf, "b")),
     "a deterministic relation": lambda _: ci_test(X, Y, 2 * X),
     "which regressions cannot fit if they are codes of unordered categories": lambda _: ci_test(

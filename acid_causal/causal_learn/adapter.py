@@ -20,7 +20,15 @@ from acid_causal import defaults
 from acid_causal.causal_learn.level import Pair
 from acid_causal.causal_learn.prefetch import BATCH_LIMIT, LevelPrefetch
 from acid_causal.causal_learn.pvalue_file import PValueFile
-from acid_causal.errors import CacheError, InputError, ModelError, OptionError, unknown, warn
+from acid_causal.errors import (
+    CacheError,
+    InputError,
+    InputTypeError,
+    ModelError,
+    OptionError,
+    unknown,
+    warn,
+)
 from acid_causal.inference.tester import OPTIONS, Tester
 from acid_causal.tables.inputs import Question, normalise_question
 
@@ -71,6 +79,8 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
 
     Raises:
         InputError: The table cannot be used, or is not the table of the tester.
+        InputTypeError: Columns that are not numbers; or a search of causal-learn's was given a
+            DataFrame, which takes arrays alone.
         OptionError: An unknown option or value, or an option of the tester beside `tester`.
         CacheError: The cache file is damaged, or belongs to other data, weights or options.
     """
@@ -91,7 +101,7 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
             if name not in OPTIONS:
                 raise unknown("option of acid", name, OPTIONS | OWN_OPTIONS)
         _check_prefetch_options(prefetch, prefetch_alpha)
-        _warn_of_mvpc()
+        _check_search(data)
         if tester is None:
             tester = Tester(data, **options)
         else:
@@ -208,17 +218,32 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         self._lock = threading.RLock()
 
 
-def _warn_of_mvpc() -> None:
-    """Warns if `mvpc` creates the test, which only the call stack shows."""
+def _check_search(data: Any) -> None:
+    """Checks the search that creates the test, which only the call stack shows.
+
+    Raises:
+        InputTypeError: causal-learn was given a DataFrame. It would refuse it next, in an
+            AssertionError without a message.
+    """
     frame: FrameType | None = sys._getframe()
-    while frame is not None and frame.f_code is not mvpc_alg.__code__:
+    while frame is not None:
+        if type(data) is not np.ndarray and _is_search(frame):
+            raise InputTypeError(
+                f"causal-learn takes arrays alone, not {type(data).__name__}: "
+                "data, names = acid_causal.read_frame(frame) gives the array, and names for "
+                "node_names=names"
+            )
+        if frame.f_code is mvpc_alg.__code__:
+            warn(
+                "causal-learn's mvpc corrects the graph for missing values with Fisher-z, whatever "
+                'the test: it may delete edges that are not linear. Without mvpc, missing="drop" '
+                "leaves out the rows that are incomplete in the columns of a test"
+            )
         frame = frame.f_back
-    if frame is not None:
-        warn(
-            "causal-learn's mvpc corrects the graph for missing values with Fisher-z, whatever the "
-            'test: it may delete edges that are not linear. Without mvpc, missing="drop" leaves '
-            "out the rows that are incomplete in the columns of a test"
-        )
+
+
+def _is_search(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).startswith("causallearn.search.")
 
 
 def _check_tester(tester: TableTester, data: Any, options: Collection[str]) -> None:

@@ -7,7 +7,7 @@ import pickle
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, SupportsIndex
@@ -176,6 +176,21 @@ def test_data_frame() -> None:
     data = table()
     frame = pd.DataFrame(data, columns=list("abcdefgh"))
     assert FisherZThroughACID(frame)(0, 1, (2,)) == FisherZThroughACID(data)(0, 1, (2,))
+
+
+SEARCHES: dict[str, Callable[[Any], object]] = {
+    "pc": lambda data: pc(data, 0.05, acid, **QUIET),
+    "mvpc": lambda data: pc(data, 0.05, acid, mvpc=True, **QUIET),
+    "fci": lambda data: fci(data, acid, **QUIET),
+}
+
+
+@pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
+def test_searches_that_are_given_a_frame_say_what_to_give(search: Callable[[Any], object]) -> None:
+    """causal-learn itself ends in an AssertionError without a message."""
+    frame = pd.DataFrame(table(), columns=list("abcdefgh"))
+    with pytest.raises(InputTypeError, match="not DataFrame: data, names = acid_causal.read_frame"):
+        search(frame)
 
 
 def test_nan_is_never_returned() -> None:
