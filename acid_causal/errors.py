@@ -108,11 +108,15 @@ def warn(message: str, category: type[Warning] = AcidWarning) -> None:
 
 
 class Notices:
-    """Issues each kind of warning once; pickled copies in one process share the record."""
+    """Issues each kind of warning once; pickled copies in one process share the record.
 
-    def __init__(self) -> None:
+    Args:
+        given: kinds that are not to be issued any more.
+    """
+
+    def __init__(self, given: Iterable[str] = ()) -> None:
         self._name = secrets.token_hex(8)
-        self._given: set[str] = set()
+        self._given = set(given)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _sent_notices, (self._name, frozenset(self._given))

@@ -7,8 +7,9 @@ from acid_causal.tigramite import ACID
 PCMCI(dataframe, ACID()).run_pcmci(tau_max=2, pc_alpha=0.05)
 ```
 
-The rows of a series are alike, where ACID was trained on independent rows: it warns of "serial
-rows" unless the lags in the conditioning set take the likeness away.
+The rows of a series are alike, where ACID was trained on independent rows. The tests that decide in
+PCMCI have the pasts of both variables in their conditioning sets, and given these, rows are no
+longer alike if `tau_max` is large enough. So of "serial rows" nothing is said here.
 """
 
 import math
@@ -61,7 +62,8 @@ class ACID(CondIndTest):  # type: ignore[misc]
             "null": null,
             "permutations": permutations,
         }
-        self._notices = Notices()  # one for all questions: each kind is warned of once a run
+        # One for all questions, so that each kind is warned of once a run.
+        self._notices = Notices(given={"serial rows"})
         self._asked: tuple[tuple[int, int], ...] = ()  # variables and lags
         self._answer = (math.nan, 1.0)
         super().__init__(**options)

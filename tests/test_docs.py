@@ -34,6 +34,7 @@ from acid_causal.discovery.knowledge import Knowledge
 from acid_causal.errors import AcidError
 from acid_causal.weights.recipe import Recipe
 from benchmarks.__main__ import app as benchmarks_app
+from benchmarks.data.plain_cases import draw_case
 from benchmarks.documents.examples import with_outputs, write_data
 from benchmarks.experiments import EXPERIMENTS
 from benchmarks.readme import main as fill_documents
@@ -187,6 +188,10 @@ def other_data(cache: Path) -> None:
         pc(data, 0.05, indep_test=acid, cache_path=str(cache), show_progress=False)
 
 
+def ask_case(case: str) -> None:
+    ci_test(*draw_case(case, 300, 1, dependent=False, seed=0), model="acid-base")
+
+
 TROUBLES: dict[str, Callable[[Path], object]] = {
     "columns that are not real numbers": lambda _: Tester(put("Paris", "b")),
     "missing values (NaN)": lambda _: Tester(put(np.nan, "b")),
@@ -197,6 +202,9 @@ TROUBLES: dict[str, Callable[[Path], object]] = {
         X, Y, np.arange(200) % 10
     ),
     "neighbouring rows": lambda _: ci_test(np.cumsum(X), np.cumsum(Y)),
+    "Z explains nearly all of both variables": lambda _: ask_case("two sensors, 10 % noise"),
+    "Z has a wide gap": lambda _: ask_case("clusters"),
+    "Z moves the scale of both variables": lambda _: ask_case("strong volatility"),
     "of the rows repeat others": lambda _: Tester(np.repeat(DATA, 2, axis=0)).test(0, 1),
     "its p-values are extrapolated": lambda _: ci_test(X[:20], Y[:20]),
     "belongs to other data, weights or options": lambda folder: other_data(folder / "p.json"),

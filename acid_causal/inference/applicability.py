@@ -5,14 +5,16 @@
 | few samples | has fewer rows than any table in training |
 | many samples | has more rows than the null was fitted to |
 | large set | has a larger conditioning set than the null was fitted to |
-| ties | has discrete columns if training had none, else conditions on a column of 7 to 20 values |
+| ties | has discrete columns if training had none, else conditions on 7 to 20 whole numbers |
 | repeated rows | is about a table with duplicate rows, as a bootstrap sample has them |
-| serial rows | is about variables that are both autocorrelated over the rows, as a time series is |
+| serial rows | is about variables that are both autocorrelated over the rows, given Z |
+| little noise, gap in Z, common volatility | see `acid_causal.inference.rank_limits` |
 | unfamiliar data | is about variables whose encodings are rare in training |
 """
 
 import math
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,6 +26,7 @@ from acid_causal.calibration.reference import Reference
 from acid_causal.errors import Notices
 from acid_causal.inference.batching import Task
 from acid_causal.inference.encoding_cache import EncodedQuestions
+from acid_causal.inference.rank_limits import GAP, LITTLE_NOISE, VOLATILITY, kinds_by_rank
 from acid_causal.inference.rows import TIES, Rows
 from acid_causal.weights.checkpoint import TrainedModel
 
@@ -34,8 +37,21 @@ Array = NDArray[np.float64]
 _SEVEN_LEVELS = 1 / 6.5
 # Autocorrelation of a serial column: at least this, and this many standard errors.
 SERIAL, _SERIAL_DEVIATIONS = 0.3, 5.0
-# By chance one target in a thousand is unfamiliar; above this share of questions we warn.
-_UNFAMILIAR = 0.05
+# Among many questions a few are unlike training by chance, for instance one target in a thousand is
+# unfamiliar. Above this share of questions we warn.
+_BY_CHANCE = 0.05
+# Most values of a column that may be codes of categories.
+_MOST_CODES = 20
+# What a question of these kinds is like; they are rare by chance.
+_RARE = {
+    "unfamiliar data": "{question} is unlike nearly all questions that {model} was trained on",
+    LITTLE_NOISE: "Z explains nearly all of both variables in {question}, and {model}, which sees "
+    "ranks alone, may take what is left for dependence",
+    GAP: "Z has a wide gap in {question}, as between two clusters, and {model}, which sees ranks "
+    "alone, may take what jumps there for dependence",
+    VOLATILITY: "Z moves the scale of both variables in {question}, and {model} may take this "
+    "for dependence",
+}
 
 
 class Difference(NamedTuple):
@@ -65,27 +81,38 @@ class Applicability:
         self, model: TrainedModel, effect: str, names: Callable[[Task], str], notices: Notices
     ) -> None:
         self._model, self._effect, self._names, self._notices = model, effect, names, notices
-        self._asked = self._unfamiliar = 0
+        self._asked = 0
+        self._seen: Counter[str] = Counter()
 
     def check(self, questions: EncodedQuestions) -> list[Difference]:
         """Returns the differences of each question."""
-        found = [self._visible(task, questions.rows) for task in questions.tasks]
-        if self._model.null.reference is None:
-            return [Difference(kinds, None) for kinds in found]
-        distances = _distances(self._model.null.reference, questions)
-        self._asked += len(found)
-        self._unfamiliar += int((distances > 1).sum())
-        farthest = int(distances.argmax())
-        if distances[farthest] > 1 and self._unfamiliar > _UNFAMILIAR * self._asked:
-            self._notices.warn(
-                "unfamiliar data",
-                f"{self._names(questions.tasks[farthest])} is unlike nearly all questions that "
-                f"{self._model.name} was trained on: {self._effect}",
-            )
+        visible = [self._visible(task, questions.rows) for task in questions.tasks]
+        rare: list[tuple[str, ...]] = [()] * len(visible)
+        if not self._model.recipe.model.keeps_values:
+            rare = kinds_by_rank(questions)
+        distances: Sequence[float | None] = [None] * len(visible)
+        reference = self._model.null.reference
+        if reference is not None:
+            distances = _distances(reference, questions).tolist()
+            rare = [
+                (*kinds, "unfamiliar data") if distance is not None and distance > 1 else kinds
+                for kinds, distance in zip(rare, distances, strict=True)
+            ]
+        self._warn_of(rare, questions.tasks)
         return [
-            Difference((*kinds, "unfamiliar data") if distance > 1 else kinds, distance)
-            for kinds, distance in zip(found, distances.tolist(), strict=True)
+            Difference((*kinds, *more), distance)
+            for kinds, more, distance in zip(visible, rare, distances, strict=True)
         ]
+
+    def _warn_of(self, rare: Sequence[tuple[str, ...]], tasks: Sequence[Task]) -> None:
+        """Warns of kinds that more questions are of than chance explains."""
+        self._asked += len(tasks)
+        for kind, message in _RARE.items():
+            of_kind = [task for task, kinds in zip(tasks, rare, strict=True) if kind in kinds]
+            self._seen[kind] += len(of_kind)
+            if of_kind and self._seen[kind] > _BY_CHANCE * self._asked:
+                shown = message.format(question=self._names(of_kind[0]), model=self._model.name)
+                self._notices.warn(kind, f"{shown}: {self._effect}")
 
     def _visible(self, task: Task, rows: Rows) -> tuple[str, ...]:
         """Finds the kinds of difference that do not need the network."""
@@ -173,17 +200,27 @@ def _large_set(q: _Question) -> str | None:
 def _ties(q: _Question) -> str | None:
     columns = (*q.task.x, *q.task.y, *q.task.cond)
     if q.model.recipe.stream.discrete:
-        if not any(TIES < q.rows.tie_chance(k) < _SEVEN_LEVELS for k in q.task.cond):
+        codes = [k for k in q.task.cond if _may_be_codes(q.rows, k)]
+        if not codes:
             return None
         return (
-            f"{q.shown} conditions on a column of 7 to 20 different values, which regressions "
-            f"cannot fit if they are codes of unordered categories: {q.effect}"
+            f"{q.shown} conditions on a column of {q.rows.distinct_values(codes[0])} different "
+            "whole numbers, which regressions cannot fit if they are codes of unordered "
+            f"categories: if so, {q.effect}"
         )
     if not any(q.rows.tie_chance(k) > TIES for k in columns):
         return None
     return (
         f"{q.shown} holds a column of few different values, and {q.model.name} was trained on "
         f"continuous ones: {q.effect}"
+    )
+
+
+def _may_be_codes(rows: Rows, column: int) -> bool:
+    return (
+        TIES < rows.tie_chance(column) < _SEVEN_LEVELS
+        and rows.distinct_values(column) <= _MOST_CODES
+        and rows.is_whole(column)
     )
 
 
@@ -197,15 +234,15 @@ def _repeated_rows(q: _Question) -> str | None:
 
 
 def _serial_rows(q: _Question) -> str | None:
-    """Checks whether X and Y are both autocorrelated over the rows."""
+    """Checks whether X and Y are both autocorrelated over the rows, also given Z."""
     least = max(SERIAL, _SERIAL_DEVIATIONS / math.sqrt(q.rows.n))
-    parts = (q.task.x, q.task.y)
-    if not all(max(map(q.rows.serial_correlation, part)) > least for part in parts):
-        return None
+    for given in ((), q.task.cond):  # the first needs no regression, and nearly always tells
+        for part in (q.task.x, q.task.y):
+            if max(q.rows.serial_correlation(k, given) for k in part) <= least:
+                return None
     return (
-        f"neighbouring rows of {q.shown} are alike: unless the table was sorted, this is a time "
-        "series. Its rows are not independent draws, as every p-value assumes, and independence "
-        "is rejected too often"
+        f"neighbouring rows of {q.shown} are alike: unless the table was sorted, they are a time "
+        "series or come in groups, and no independent draws, as every p-value assumes"
     )
 
 

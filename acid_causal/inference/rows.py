@@ -1,5 +1,7 @@
 """The rows that a group of questions shares; columns are transformed when first needed."""
 
+from functools import cached_property
+
 import numpy as np
 import torch
 from jaxtyping import Float, Int64
@@ -19,6 +21,11 @@ REPEATED = 0.05
 # ... and if some column has this share of distinct values among the distinct rows. Then duplicate
 # rows do not arise by chance.
 _MANY_VALUED = 0.9
+# A sorted table is looked at within groups of equal values of the column it is sorted by, if these
+# have this many rows on average. Fewer may be the seasons of a year.
+_GROUP_SIZE = 20
+# A gap is looked for among the rows that are left without this share at either end.
+_ENDS = 0.05
 # Z has cells if at least this share of rows have the same values of Z as another row.
 _IN_CELLS = 0.5
 
@@ -47,7 +54,8 @@ class Rows:
         self._transformed: dict[int, Float[Tensor, " n"]] = {}
         self._constant: dict[int, bool] = {}
         self._tie_chance: dict[int, float] = {}
-        self._serial: dict[int, float] = {}
+        self._scores_of: dict[int, Float[NDArray[np.float64], " n"]] = {}
+        self._gap: dict[int, float] = {}
         self._distinct: dict[int, int] = {}
         self._cells_of: dict[frozenset[int], Int64[Ranks, " n"]] = {}
         self._function_of: dict[tuple[int, frozenset[int]], bool] = {}
@@ -84,7 +92,7 @@ class Rows:
 
         False if fewer than half of the rows share a cell with another row.
         """
-        if not given or any(self._distinct_values(k) > (1 - _IN_CELLS) * self.n for k in given):
+        if not given or any(self.distinct_values(k) > (1 - _IN_CELLS) * self.n for k in given):
             return False
         key = (column, frozenset(given))
         if key not in self._function_of:
@@ -106,18 +114,68 @@ class Rows:
             self._cells_of[key] = cells.reshape(-1).astype(np.int64)
         return self._cells_of[key]
 
-    def _distinct_values(self, column: int) -> int:
+    def distinct_values(self, column: int) -> int:
+        """Returns the number of different values of a column."""
         if column not in self._distinct:
             self._distinct[column] = len(np.unique(self._column(column)))
         return self._distinct[column]
 
-    def serial_correlation(self, column: int) -> float:
-        """Returns the lag-one autocorrelation of a column's normal scores over the rows."""
-        if column not in self._serial:
+    def is_whole(self, column: int) -> bool:
+        """Returns whether a column holds whole numbers alone, as codes of categories are."""
+        values = self._column(column)
+        return bool((values == np.round(values)).all())
+
+    def gap(self, column: int) -> float:
+        """Returns the widest gap between neighbouring values, in units of the column's range.
+
+        The range is that of all but the lowest and highest twentieth of the rows. 0 for a column of
+        few values, which has nothing but gaps.
+        """
+        if column not in self._gap:
+            ends = max(1, int(_ENDS * self.n))
+            middle = np.sort(self._column(column))[ends : self.n - ends]
+            gapless = len(middle) < 2 or self.tie_chance(column) > TIES
+            widest = 0.0 if gapless else float(np.diff(middle).max() / np.ptp(middle))
+            self._gap[column] = widest
+        return self._gap[column]
+
+    def serial_correlation(self, column: int, given: Columns = ()) -> float:
+        """Returns the lag-one autocorrelation of a column's normal scores over the rows.
+
+        Args:
+            column: the column.
+            given: columns whose linear effects are removed first, as is the order of a table that
+                was sorted by a column of few values.
+        """
+        scores = self._scores(column)
+        if given:
+            z = np.stack([self._scores(k) for k in given], axis=1)
+            scores = scores - z @ np.linalg.lstsq(z, scores, rcond=None)[0]
+        variance = float(scores @ scores)
+        return float(scores[1:] @ scores[:-1]) / variance if variance > 0 else 0.0
+
+    def _scores(self, column: int) -> Float[NDArray[np.float64], " n"]:
+        """Returns normal scores, about their mean in each group of a sorted table."""
+        if column not in self._scores_of:
             values = torch.from_numpy(self._column(column))[None, :, None]
-            scores = rank_normal(values)[0, :, 0]
-            self._serial[column] = float((scores[1:] * scores[:-1]).mean())
-        return self._serial[column]
+            scores = rank_normal(values)[0, :, 0].double().numpy()
+            groups = self._sorted_groups
+            means = np.bincount(groups, weights=scores) / np.bincount(groups)
+            self._scores_of[column] = scores - means[groups]
+        return self._scores_of[column]
+
+    @cached_property
+    def _sorted_groups(self) -> Int64[NDArray[np.int64], " n"]:
+        """The rows' groups of equal values of the column that the table is sorted by, if any."""
+        groups = np.zeros(self.n, dtype=np.int64)
+        for column in range(self.d):
+            steps = np.diff(self._column(column))
+            if not ((steps >= 0).all() or (steps <= 0).all()):
+                continue
+            found = np.append(0, np.cumsum(steps != 0))
+            if groups[-1] < found[-1] < self.n / _GROUP_SIZE:
+                groups = found.astype(np.int64)
+        return groups
 
     def columns(self, columns: Columns) -> Float[Tensor, "n d"]:
         """Returns transformed columns, on the network's device."""

@@ -98,6 +98,22 @@ def test_codes_of_many_categories(tiny_model: TrainedModel, levels: int, told: b
     assert kinds(x, tiny_model) == ("ties",)
 
 
+def test_only_whole_numbers_may_be_codes(tiny_model: TrainedModel) -> None:
+    """Sizes in tenths have few values, too, and columns with outliers may have many."""
+    rng = np.random.default_rng(10)
+    x = rng.normal(size=(150, 3))
+    model = trained_on_levels(tiny_model)
+    code = np.arange(150) % 8
+    x[:, 2] = code
+    with pytest.warns(AcidWarning, match="conditions on a column of 8 different whole numbers"):
+        Tester(x, model=model).test(0, 1, (2,))
+    x[:, 2] = 2 + code / 10
+    assert kinds(x, model) == ()
+    x[:, 2] = np.where(rng.random(150) < 0.8, code, np.arange(100, 250))
+    assert len(np.unique(x[:, 2])) > 20
+    assert kinds(x, model) == ()
+
+
 def test_rounded_numbers_are_no_ties(tiny_model: TrainedModel, plain: np.ndarray) -> None:
     assert kinds(np.round(plain, 1), tiny_model) == ()
 
@@ -178,6 +194,32 @@ def test_serial_rows(tiny_model: TrainedModel) -> None:
     assert kinds(walks[rng.permutation(150)], tiny_model) == ()
     walks[:, 1] = rng.normal(size=150)  # one independent row after another is enough
     assert kinds(walks, tiny_model) == ()
+
+
+def test_rows_that_are_alike_no_longer_given_their_pasts(tiny_model: TrainedModel) -> None:
+    rng = np.random.default_rng(6)
+    series = np.zeros((301, 2))
+    for t in range(1, 301):
+        series[t] = 0.9 * series[t - 1] + rng.normal(size=2)
+    now, past = series[1:200], series[:199]
+    table = np.column_stack([now, past])
+    assert "serial rows" in kinds(table, tiny_model, ())
+    assert kinds(table, tiny_model, (2, 3)) == ()
+    assert kinds(table, tiny_model, (2,)) == ()  # one independent row after another is enough
+
+
+def test_a_sorted_table_is_no_series(tiny_model: TrainedModel) -> None:
+    """Within the groups by which it is sorted rows have no order."""
+    rng = np.random.default_rng(7)
+    group = np.repeat([0.0, 1.0, 2.0], 50)
+    table = np.column_stack([*(2 * group + rng.normal(size=(2, 150))), group])
+    assert kinds(table, tiny_model, ()) == ()
+    assert kinds(table[::-1], tiny_model, ()) == ()
+    assert kinds(table[:, :2], tiny_model, ()) == ("serial rows",)  # nothing tells of the groups
+    walks = np.column_stack([np.cumsum(rng.normal(size=(150, 2)), axis=0), group])
+    assert kinds(walks, tiny_model, ()) == ("serial rows",)
+    quarters = np.column_stack([walks[:, :2], np.arange(150) // 4])  # years are no groups
+    assert kinds(quarters, tiny_model, ()) == ("serial rows",)
 
 
 def test_unfamiliar_data(model: TrainedModel, plain: np.ndarray) -> None:
