@@ -18,8 +18,8 @@ from acid_causal.tables.inputs import Columns, Table
 TIES = 0.05
 # Duplicate rows are left out if they are more than this share.
 REPEATED = 0.05
-# ... and if some column has this share of distinct values among the distinct rows. Then duplicate
-# rows do not arise by chance.
+# ... and if a column, or each of two pairs of columns, has this share of distinct values among the
+# distinct rows. Then duplicate rows do not arise by chance.
 _MANY_VALUED = 0.9
 # A sorted table is looked at within groups of equal values of the column it is sorted by, if these
 # have this many rows on average. Fewer may be the seasons of a year.
@@ -33,9 +33,9 @@ _IN_CELLS = 0.5
 class Rows:
     """Some rows of a table, as inputs of the network and as ranks.
 
-    Duplicate rows of a table with a continuous column, as in a bootstrap sample, are left out: in
-    leave-one-out regression a row would be predicted by its own copy. In tables of only discrete
-    columns, distinct observations may have equal rows, and all are kept.
+    Duplicate rows are left out if columns have so many values that such rows must be copies, as in
+    a bootstrap sample: in leave-one-out regression a row would be predicted by its own copy. In
+    tables of few values distinct observations may have equal rows, and all are kept.
 
     Attributes:
         gaps: the columns whose missing values determined the rows.
@@ -67,10 +67,8 @@ class Rows:
         if share <= REPEATED:
             return
         kept = self._kept[distinct]
-        most = max(len(np.unique(self._values[kept, k])) for k in range(self.d))
-        if most < _MANY_VALUED * len(distinct):
-            return
-        self._kept, self.n, self.repeated = kept, len(kept), share
+        if _are_many_valued(self._values[kept]):
+            self._kept, self.n, self.repeated = kept, len(kept), share
 
     def is_constant(self, column: int) -> bool:
         """Returns whether a column has a single value in these rows."""
@@ -196,3 +194,19 @@ class Rows:
 
     def _column(self, column: int) -> Float[NDArray[np.float64], " n"]:
         return self._values[self._kept, column]
+
+
+def _are_many_valued(values: Float[NDArray[np.float64], "n d"]) -> bool:
+    """Says whether distinct rows nearly always differ in a column, or in each of two pairs of them.
+
+    One pair is not enough: if it is all of the table, equal rows may be distinct observations.
+    """
+    enough = _MANY_VALUED * len(values)
+    counts = [len(np.unique(column)) for column in values.T]
+    if max(counts) >= enough:
+        return True
+    if len(counts) < 4:
+        return False
+    first, second, third, fourth = np.argsort(counts)[:-5:-1].tolist()
+    pairs = (first, fourth), (second, third)
+    return all(len(distinct_rows(values[:, pair])) >= enough for pair in pairs)

@@ -102,7 +102,7 @@ def run(job: Job) -> Results:
     else:
         data = TRANSFORMS[str(job["transform"])](sachs.data[_rows(job, len(sachs.data))])
         with warnings.catch_warnings():
-            if job["rows"] == "bootstrap":  # of which it is no news
+            if job["rows"] == "bootstrap":  # a bootstrap sample always repeats rows
                 warnings.filterwarnings("ignore", ".* repeat others", AcidWarning)
             found = search.search("fci" if is_pag else "pc", job.method, data, alpha=ALPHA)
     results: Results = {"edges": graph_metrics.number_of_edges(found.endpoints)}

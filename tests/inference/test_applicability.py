@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from acid_causal import load_sachs
 from acid_causal.calibration.reference import Reference
 from acid_causal.errors import AcidWarning
 from acid_causal.inference.rows import REPEATED
@@ -140,6 +141,17 @@ def test_repeated_rows_are_used_once(tiny_model: TrainedModel) -> None:
         twice = Tester(np.vstack([x, x]), model=tiny_model).test(0, 1, (2,))
     assert twice.n == 100
     assert twice.pvalue == pytest.approx(once.pvalue, abs=1e-4)
+
+
+def test_copies_of_rounded_rows_are_used_once() -> None:
+    """No column of the Sachs table has mostly different values, but its rows all differ."""
+    values = load_sachs().data[:, [4, 0, 1, 3, 5]]
+    drawn = np.random.default_rng(1).integers(0, len(values), len(values))
+    with pytest.warns(AcidWarning, match="of the rows repeat others"):
+        resampled = Tester(values[drawn]).test(1, 3, [2, 4])
+    once = Tester(values[np.unique(drawn)]).test(1, 3, [2, 4])
+    assert resampled.statistic == pytest.approx(once.statistic, abs=1e-4)
+    assert np.isfinite(once.statistic)
 
 
 def test_rows_repeat_by_chance_in_a_table_of_few_values(tiny_model: TrainedModel) -> None:
