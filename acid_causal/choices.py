@@ -7,4 +7,4 @@ ROWS = ("subsample", "bootstrap")
 MISSING = ("raise", "drop")
 # Null distributions that are fitted and stored with the weights; and all.
 FITTED = ("conditional", "sized", "pooled")
-NULLS = (*FITTED, "permutation")
+NULLS = (*FITTED, "permutation", "checked")

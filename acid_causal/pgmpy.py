@@ -27,7 +27,8 @@ class ACID:
 
     Args:
         data: DataFrame or array of numbers, (n, d); an array's columns are called 0 to d - 1.
-        **options: of `acid_causal.Tester`: model, device, null, missing, ...
+        **options: of `acid_causal.Tester`: model, device, null, missing, ... The level of
+            `null="checked"` is that of pgmpy's question, unless `alpha` is given.
 
     Attributes:
         tester: answers about the table that was given last.
@@ -78,6 +79,8 @@ class ACID:
         """
         if data is not None:
             self._turn_to(data)
+        if self.tester.null == "checked" and "alpha" not in self._options:
+            self._decide_at(significance_level)
         result = self.tester.test(self._column(X), self._column(Y), map(self._column, Z))
         self.statistic_, self.p_value_ = result
         self.effect_size_ = result.probability
@@ -95,6 +98,11 @@ class ACID:
         if names != self._names or not _equal(table, self._table):
             self.tester = Tester(table, **self._options)
             self._names, self._table = names, table
+
+    def _decide_at(self, alpha: float) -> None:
+        """Makes another tester if the level is another one."""
+        if self.tester.alpha != alpha:
+            self.tester = Tester(self._table, alpha=alpha, **self._options)
 
     def _column(self, name: Any) -> int:
         try:

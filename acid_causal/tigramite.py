@@ -36,6 +36,9 @@ class ACID(CondIndTest):  # type: ignore[misc]
         device: "auto", "cpu", "cuda", or any torch device.
         null: where p-values come from; None: the model's own; see `acid_causal.Tester`.
         permutations: draws of the permutation null.
+        alpha: for the checked null, the smallest level at which you decide: tigramite does not tell
+            a test its `alpha_level` and `pc_alpha`.
+        draws: most draws of the checked null; None: 10 / alpha - 1.
         **options: of tigramite's `CondIndTest`. Its significance is "analytic": that of the null.
 
     Raises:
@@ -49,6 +52,8 @@ class ACID(CondIndTest):  # type: ignore[misc]
         device: str = defaults.DEVICE,
         null: str | None = None,
         permutations: int = defaults.PERMUTATIONS,
+        alpha: float = defaults.ALPHA,
+        draws: int | None = None,
         **options: Any,
     ) -> None:
         self._measure = "acid"
@@ -61,6 +66,8 @@ class ACID(CondIndTest):  # type: ignore[misc]
             "device": device,
             "null": null,
             "permutations": permutations,
+            "alpha": alpha,
+            "draws": draws,
         }
         # One for all questions, so that each kind is warned of once a run.
         self._notices = Notices(given={"serial rows"})

@@ -90,3 +90,19 @@ def test_pgmpys_rules_of_orientation(frame: pd.DataFrame, rule: str | None) -> N
     search = PC(ci_test=ACID(frame), orient_rule=rule, n_jobs=1, show_progress=False)
     edges = search.fit(frame).causal_graph_.edges()
     assert {tuple(edge)[:2] for edge in edges} == {("a", "c"), ("b", "c"), ("c", "d")}
+
+
+def test_the_checked_null_decides_at_the_level_of_the_question() -> None:
+    from acid_causal.pgmpy import ACID
+
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 4, size=200).astype(float)
+    frame = pd.DataFrame({"x": x, "y": x + rng.integers(0, 3, size=200)})
+    test = ACID(frame, null="checked")
+    for level in (0.05, 0.01, 0.05):
+        assert not test("x", "y", significance_level=level)
+        assert test.tester.alpha == level
+        assert test.p_value_ <= level
+    fixed = ACID(frame, null="checked", alpha=0.02)
+    fixed("x", "y", significance_level=0.05)
+    assert fixed.tester.alpha == 0.02

@@ -100,3 +100,16 @@ def test_tigramite_with_constant_and_periodic_series(tiny_model: TrainedModel) -
         found = PCMCI(DataFrame(series), ACID(model=tiny_model)).run_pcmciplus(tau_max=1)
     assert ((found["p_matrix"] >= 0) & (found["p_matrix"] <= 1)).all()
     assert (found["p_matrix"][0, 1:] == 1).all()
+
+
+def test_options_of_the_checked_null() -> None:
+    from acid_causal.tigramite import ACID
+
+    rng = np.random.default_rng(0)
+    array = rng.integers(0, 4, size=(2, 200)).astype(float)
+    array[1] += array[0]
+    test = ACID(null="checked", alpha=0.01)
+    value = test.get_dependence_measure(array, np.array([0, 1]))
+    assert test.get_analytic_significance(value, 200, 2, np.array([0, 1])) <= 0.01
+    with pytest.raises(OptionError, match="draws must be a whole number, 99 or more"):
+        ACID(null="checked", alpha=0.01, draws=50).get_dependence_measure(array, np.array([0, 1]))

@@ -4,6 +4,7 @@ Importing this module registers the test under the name "acid", through causal-l
 registry.
 """
 
+import math
 import os
 import sys
 import threading
@@ -61,7 +62,8 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
 
     Args:
         data: Table `(n, d)`, an array or a pandas DataFrame.
-        cache_path: JSON file that keeps p-values between runs, for any alpha.
+        cache_path: JSON file that keeps p-values between runs, for any alpha; those of
+            `null="checked"` are for one alpha.
         prefetch: Predict the questions of a whole level of PC and compute them in one batch.
         prefetch_alpha: The alpha given to `pc` or `fci`, which do not pass it on to the test. A
             wrong value costs time and changes no p-value.
@@ -70,9 +72,12 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         tester: A tester of this table. It knows the names of columns, and several searches can
             share its encodings. Default: a new one.
         progress: Called with the number of questions computed since its last call.
-        **options: Options of `Tester`: `model`, `device`, `missing` and so on.
+        **options: Options of `Tester`: `model`, `device`, `missing` and so on. The level of
+            `null="checked"` is that of the search that creates the test, unless `alpha` is given.
 
     Attributes:
+        statistics: The statistic of each question computed by this object. It ranks questions whose
+            p-values are equal, as the smallest ones of a permutation test are.
         n_asked: Calls so far.
         n_computed: Questions computed so far; the other calls were answered from the cache.
         n_batches: Batches in which they were computed.
@@ -103,6 +108,8 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         _check_prefetch_options(prefetch, prefetch_alpha)
         _check_search(data)
         if tester is None:
+            if options.get("null") == "checked":
+                options = _alpha_of_search() | options
             tester = Tester(data, **options)
         else:
             _check_tester(tester, data, options)
@@ -114,6 +121,7 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         self._file = None if cache_path is None else PValueFile.open(cache_path, self.data_hash)
         self.cache_path = None if self._file is None else str(self._file.path)
         self.pvalue_cache = {} if self._file is None else self._file.pvalues
+        self.statistics: dict[Question, float] = {}
         self._prefetch: LevelPrefetch | None = None
         if prefetch:
             self._prefetch = LevelPrefetch(self._tester.d, prefetch_alpha, settled)
@@ -176,6 +184,7 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
             if not 0.0 <= pvalue <= 1.0:  # a NaN would silently count as dependence
                 raise ModelError(f"the model gave the p-value {pvalue} for the question {question}")
             self.pvalue_cache[question] = pvalue
+            self.statistics[question] = float(getattr(result, "statistic", math.nan))
         self.n_computed += len(batch)
         self.n_batches += 1
         self.save_to_local_cache()
@@ -244,6 +253,19 @@ def _check_search(data: Any) -> None:
 
 def _is_search(frame: FrameType) -> bool:
     return str(frame.f_globals.get("__name__", "")).startswith("causallearn.search.")
+
+
+def _alpha_of_search() -> dict[str, Any]:
+    """Returns the level of the search that creates the test; empty if none does.
+
+    causal-learn's searches do not pass it on: only the call stack shows it.
+    """
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        if _is_search(frame) and "alpha" in frame.f_locals:
+            return {"alpha": frame.f_locals["alpha"]}
+        frame = frame.f_back
+    return {}
 
 
 def _check_tester(tester: TableTester, data: Any, options: Collection[str]) -> None:

@@ -1,8 +1,9 @@
 """A JSON file of p-values, written atomically.
 
-A p-value depends on data, weights and options, but not on alpha. A file belongs to one fingerprint
-of these three and serves any alpha; a test with another fingerprint refuses it. Processes may share
-a file: each adds its p-values under a lock.
+A p-value depends on data, weights and options, of which alpha is one for the checked null alone;
+with other nulls a file serves any alpha. A file belongs to one fingerprint of the three, and a test
+with another fingerprint refuses it. Processes may share a file: each adds its p-values under a
+lock.
 """
 
 import json

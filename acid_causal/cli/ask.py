@@ -11,6 +11,7 @@ from acid_causal.cli.options import (
     Alpha,
     Decimal,
     Device,
+    Draws,
     Encoding,
     Header,
     Json,
@@ -42,6 +43,7 @@ def ask(
     model: Model = defaults.MODEL,
     null: Null = None,
     permutations: Permutations = defaults.PERMUTATIONS,
+    draws: Draws = None,
     missing: Missing = defaults.MISSING,
     alpha: Alpha = defaults.ALPHA,
     separator: Separator = None,
@@ -78,6 +80,8 @@ def ask(
             device=device,
             null=null,
             permutations=permutations,
+            alpha=alpha,
+            draws=draws,
             missing=missing,
         )
         answer = tester.test(0, 1, range(2, 2 + len(cond)))
@@ -99,6 +103,8 @@ def ask(
                 "dependent": dependent,
                 "model": tester.model.name,
                 "null": tester.null,
+                "pvalue_null": answer.null,
+                "draws": answer.draws,
                 "unlike_training": list(answer.unlike_training),
             }
         )
@@ -106,7 +112,8 @@ def ask(
     verdict = "is rejected" if dependent else "is not rejected"
     question = f"{x} and {y}" + (f" given {', '.join(cond)}" if cond else "")
     typer.echo(f"independence of {question} {verdict} at alpha = {alpha:g}")
-    typer.echo(f"p-value      {answer.pvalue:.4g}")
+    drawn = f" by {answer.draws} permutations" if answer.draws else ""
+    typer.echo(f"p-value      {answer.pvalue:.4g}{drawn}")
     typer.echo(f"statistic    {answer.statistic:.4g}")
     typer.echo(f"probability  {answer.probability:.4g} of dependence")
     typer.echo(f"n            {answer.n}")

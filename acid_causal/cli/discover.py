@@ -19,6 +19,7 @@ from acid_causal.cli.options import (
     Alpha,
     Decimal,
     Device,
+    Draws,
     Drop,
     Encoding,
     Header,
@@ -76,6 +77,7 @@ def discover(
     model: Model = defaults.MODEL,
     null: Null = None,
     permutations: Permutations = defaults.PERMUTATIONS,
+    draws: Draws = None,
     max_size: Annotated[
         int | None,
         typer.Option(
@@ -210,6 +212,7 @@ def discover(
             missing=missing,
             null=null,
             permutations=permutations,
+            draws=draws,
             device=device,
             progress=True,
         )

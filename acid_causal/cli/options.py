@@ -105,8 +105,9 @@ Null = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Null distribution: conditional, sized, pooled, or permutation (of the data; slow). "
-        "Default: the model's own.",
+        help="Null distribution: conditional, sized, pooled, permutation (of the data; slow), or "
+        "checked (the model's own, its rejections checked by permutation). Default: the model's "
+        "own.",
         rich_help_panel=METHOD,
     ),
 ]
@@ -117,6 +118,16 @@ Permutations = Annotated[
         min=19,
         help="With --null permutation: how many for each question.",
         rich_help_panel=METHOD,
+    ),
+]
+Draws = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="With --null checked: the most for each question. Default: 10 / alpha - 1.",
+        rich_help_panel=METHOD,
+        show_default=False,
     ),
 ]
 Overwrite = Annotated[

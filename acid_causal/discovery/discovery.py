@@ -4,6 +4,7 @@ It runs PC or FCI with ACID, optionally repeats the search on samples of the row
 object with all edges, separations, warnings and the provenance.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -41,6 +42,8 @@ class Edge:
         required: whether background knowledge keeps the edge, whatever the data say.
         confidence: share of the sampled graphs in which the pair is adjacent; None without samples.
         marks: share of the sampled graphs with each mark from a to b; "" stands for no edge.
+        statistic: the test's statistic given that set. It ranks edges whose p-values are equal, as
+            the smallest ones of a permutation test are.
     """
 
     a: str
@@ -52,6 +55,7 @@ class Edge:
     required: bool = False
     confidence: float | None = None
     marks: Mapping[str, float] = field(default_factory=dict)
+    statistic: float = math.nan
 
     def __str__(self) -> str:
         return f"{self.a} {self.mark} {self.b}"
@@ -91,7 +95,7 @@ class Discovery:
         method: "pc" or "fci".
         alpha: level of each test.
         endpoints: the graph as a matrix; see `acid_causal.discovery.mixed_graph`.
-        edges: the edges, sorted by confidence, then by p-value.
+        edges: the edges, sorted by confidence, then by p-value, then by statistic.
         separations: all other pairs.
         pvalues: p-value of every question asked, by (column, column, conditioning set).
         warnings: the warnings of the search, the test and the table.
@@ -154,7 +158,8 @@ def discover(
         n_jobs: number of processes; -1: one per core.
         missing: "raise", or "drop" to leave out the rows that are incomplete in a test's columns.
         progress: show bars on standard error, if that is a terminal.
-        **options: of the tester: `device`, `null`, `permutations`, `cache_bytes`, `batch_entries`.
+        **options: of the tester: `device`, `null`, `permutations`, `draws`, `cache_bytes`,
+            `batch_entries`.
 
     Returns:
         The graph, its edges and separations with p-values, warnings and provenance. The warnings
@@ -233,16 +238,21 @@ def _collect_evidence(
     alpha: float,
 ) -> tuple[tuple[Edge, ...], tuple[Separation, ...]]:
     """Collects the edges and separations of all pairs, each with its tests and confidence."""
-    tests: dict[tuple[int, int], list[tuple[float, Names]]] = defaultdict(list)
-    for (i, j, cond), pvalue in found.pvalues.items():
-        tests[i, j].append((pvalue, tuple(columns[k] for k in cond)))
-    # Of equal p-values the first one, which has the smallest set.
-    worst = {pair: max(asked, key=lambda test: test[0]) for pair, asked in tests.items()}
+    tests: dict[tuple[int, int], list[tuple[float, Names, float]]] = defaultdict(list)
+    for question, pvalue in found.pvalues.items():
+        i, j, cond = question
+        given = tuple(columns[k] for k in cond)
+        tests[i, j].append((pvalue, given, found.statistics[question]))
+    # Of equal p-values the one with the smallest statistic; of equal statistics the first one,
+    # which has the smallest set.
+    worst = {
+        pair: max(asked, key=lambda test: (test[0], -test[2])) for pair, asked in tests.items()
+    }
     shares = None if frequencies is None else frequencies.adjacency()
     linked = {(min(a, b), max(a, b)): (a, b, mark) for a, b, mark in links(found.endpoints)}
     edges, separations = [], []
     for pair in combinations(range(len(columns)), 2):
-        (pvalue, given), asked = worst[pair], tests[pair]
+        (pvalue, given, statistic), asked = worst[pair], tests[pair]
         share = None if shares is None else float(shares[pair])
         if pair in linked:
             a, b, mark = linked[pair]
@@ -257,11 +267,12 @@ def _collect_evidence(
                     required=knowledge.requires(columns[a], columns[b]),
                     confidence=share,
                     marks={} if frequencies is None else frequencies.marks(a, b),
+                    statistic=statistic,
                 )
             )
         else:
             a_name, b_name = (columns[k] for k in pair)
-            sets = tuple((names, p) for p, names in asked if p > alpha)
+            sets = tuple((names, p) for p, names, _ in asked if p > alpha)
             separations.append(
                 Separation(
                     a_name,
@@ -274,7 +285,7 @@ def _collect_evidence(
                     confidence=share,
                 )
             )
-    edges.sort(key=lambda edge: (-(edge.confidence or 0.0), edge.pvalue))
+    edges.sort(key=lambda edge: (-(edge.confidence or 0.0), edge.pvalue, -edge.statistic))
     return tuple(edges), tuple(separations)
 
 

@@ -48,6 +48,7 @@ class GraphSearch:
     Attributes:
         endpoints: the graph, (d, d).
         pvalues: the p-value of each question asked, in the order of the first asking.
+        statistics: the statistic of each of these questions.
         warnings: warnings of the test and the algorithm.
         asked: number of questions asked, with repetitions.
         computed: number of questions computed.
@@ -57,6 +58,7 @@ class GraphSearch:
 
     endpoints: Endpoints
     pvalues: dict[Question, float]
+    statistics: dict[Question, float]
     warnings: tuple[str, ...]
     asked: int
     computed: int
@@ -106,7 +108,7 @@ def search_graph(
     followed = LevelProgress(len(table.columns), alpha, required, apart) if progress else None
     start = time.perf_counter()
     with _ONE_AT_A_TIME, _torch_threads(threads), _caught_warnings() as messages:
-        tester = Tester(table, **options)
+        tester = Tester(table, alpha=float(alpha), **options)
         acid = ACID(
             table.values,
             prefetch_alpha=float(alpha),
@@ -124,6 +126,7 @@ def search_graph(
     return GraphSearch(
         np.asarray(graph.graph, dtype=np.int8),
         record.pvalues,
+        {question: acid.statistics[question] for question in record.pvalues},
         tuple(dict.fromkeys(messages)),
         asked=acid.n_asked,
         computed=acid.n_computed,

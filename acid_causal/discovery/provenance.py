@@ -44,6 +44,7 @@ def describe_run(
             "max_size": search["max_size"],
             "null": settings["null"],
             "permutations": settings.get("permutations"),
+            "draws": settings.get("draws"),
             "device": settings["device"],
         },
         "knowledge": search["knowledge"].to_dict(),

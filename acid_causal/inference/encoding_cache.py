@@ -10,10 +10,12 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float
 from numpy.typing import NDArray
+from torch import Tensor
 
 from acid_causal.calibration.facts import Facts, TargetFacts
 from acid_causal.calibration.reference import summarise
 from acid_causal.inference.batching import Task
+from acid_causal.inference.predictions import predict
 from acid_causal.inference.rows import Rows
 from acid_causal.model import ACIDModel, Conditioning, TargetEncoding
 from acid_causal.tables.inputs import Columns
@@ -35,22 +37,32 @@ class Encoded:
         facts: the facts of each target.
         determined: which components are functions of Z.
         summaries: the summary of each target; see `acid_causal.calibration.reference.summarise`.
+        predictions: what Z predicts of each target; None where no null needs it.
     """
 
     targets: TargetEncoding
     facts: TargetFacts
     determined: Bool[NDArray[np.bool_], "m d"]
     summaries: Float[NDArray[np.float64], "m numbers"]
+    predictions: Float[Tensor, "m d predicted n"] | None
 
     @classmethod
-    def of(cls, targets: TargetEncoding) -> "Encoded":
+    def of(
+        cls, targets: TargetEncoding, predictions: Float[Tensor, "m d predicted n"] | None
+    ) -> "Encoded":
         """Copies facts and summaries from the device, once for all questions."""
         return cls(
             targets,
+            predictions=predictions,
             facts=TargetFacts.of(targets),
             determined=targets.determined.cpu().numpy(),
             summaries=summarise(targets),
         )
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the tensors."""
+        return self.targets.nbytes + (0 if self.predictions is None else self.predictions.nbytes)
 
 
 @dataclass(frozen=True)
@@ -69,6 +81,12 @@ class Place:
     def encoding(self) -> TargetEncoding:
         """The encoding, as a view."""
         return self.among.targets[self.index : self.index + 1]
+
+    @property
+    def predictions(self) -> Float[Tensor, "d predicted n"]:
+        """What Z predicts of the target; see `acid_causal.inference.predictions.predict`."""
+        assert self.among.predictions is not None
+        return self.among.predictions[self.index]
 
     @property
     def explained(self) -> float:
@@ -126,10 +144,14 @@ class Encodings:
         network: the network, on the device of the rows.
         cache_bytes: limit of the cache; a larger `Encoded` is not kept.
         batch_entries: bound on the scalars encoded at once.
+        predictions: whether to keep what Z predicts of each target.
     """
 
-    def __init__(self, network: ACIDModel, cache_bytes: int, batch_entries: int) -> None:
+    def __init__(
+        self, network: ACIDModel, cache_bytes: int, batch_entries: int, *, predictions: bool = False
+    ) -> None:
         self._network, self._batch_entries = network, batch_entries
+        self._predicts = predictions
         self._limit, self._bytes = cache_bytes, 0
         self._places: dict[tuple[Columns, Pair], Place] = {}
         # The keys in `_places` of what is kept; the most recently used comes last.
@@ -197,7 +219,8 @@ class Encodings:
         for start in range(0, len(targets), step):
             part = list(zip(*targets[start : start + step], strict=True))
             x = torch.stack([torch.stack([rows.columns(c) for c in of_set]) for of_set in part])
-            encoded = Encoded.of(self._network.encode_targets(x, conditioning))
+            predictions = predict(x, conditioning) if self._predicts else None
+            encoded = Encoded.of(self._network.encode_targets(x, conditioning), predictions)
             yield (
                 [(cond, t) for (cond, _), of_set in zip(batch, part, strict=True) for t in of_set],
                 encoded,
@@ -207,10 +230,10 @@ class Encodings:
     def _keep(self, encoded: Encoded, places: Mapping[tuple[Columns, Pair], Place]) -> None:
         self._places.update(places)
         self._kept[encoded] = list(places)
-        self._bytes += encoded.targets.nbytes
+        self._bytes += encoded.nbytes
         while self._bytes > self._limit:
             oldest, keys = self._kept.popitem(last=False)
-            self._bytes -= oldest.targets.nbytes
+            self._bytes -= oldest.nbytes
             for key in keys:
                 del self._places[key]
 

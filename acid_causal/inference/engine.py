@@ -49,7 +49,9 @@ class Engine:
     ) -> None:
         self._model, self._network, self._null = model, network, null
         self._names, self._notices = names, notices
-        self.encodings = Encodings(network, cache_bytes, batch_entries)
+        self.encodings = Encodings(
+            network, cache_bytes, batch_entries, predictions=null.needs_predictions
+        )
         self._applicability = Applicability(model, null.beyond_training, names, notices)
 
     def answer(self, tasks: list[Task], rows: Rows) -> dict[int, CITestResult]:
@@ -89,7 +91,7 @@ class Engine:
         questions = EncodedQuestions(tasks, pairs, rows)
         differences = self._applicability.check(questions)
         statistic = self._statistics(tasks, pairs)
-        p, log_p = self._null.pvalues(questions, statistic)
+        p, log_p, draws, sources = self._null.pvalues(questions, statistic)
         for k, task in enumerate(tasks):
             value, log_pvalue = float(statistic[k]), float(log_p[k])
             if not (math.isfinite(value) and log_pvalue <= 0):
@@ -107,6 +109,8 @@ class Engine:
                     n=rows.n,
                     unlike_training=differences[k].kinds,
                     distance=differences[k].distance,
+                    null=sources[k],
+                    draws=int(draws[k]),
                 ),
             )
 

@@ -25,6 +25,10 @@ class CITestResult:
         distance: distance of X and Y given Z from the variables of training, in units of the
             distance that one target in a thousand exceeds there; None if the weights file has no
             reference, or the statistic is -inf.
+        null: name of the null distribution that the p-value comes from: "conditional", "sized",
+            "pooled" or "permutation"; "none" if the statistic is -inf. With `null="checked"` it
+            tells whether the question was checked.
+        draws: permutations drawn; 0 if the p-value is of a fitted null.
     """
 
     statistic: float
@@ -34,6 +38,8 @@ class CITestResult:
     n: int
     unlike_training: tuple[str, ...] = ()
     distance: float | None = None
+    null: str = "none"
+    draws: int = 0
 
     def __iter__(self) -> Iterator[float]:
         """Yields the statistic and the p-value, as scipy's: `statistic, pvalue = result`."""

@@ -29,7 +29,8 @@ class Content:
     """A question's data as ranks, in a canonical order of columns and of X and Y.
 
     Attributes:
-        keys: hash of each row; equal rows have equal hashes.
+        keys: hash of each row. Of equal rows each has its own, so that a permutation does not move
+            them together; which of them has which does not matter, as their values are the same.
         x: ranks of the tested variable that is not permuted.
         y: ranks of the tested variable that is permuted.
         z: ranks of the conditioning set.
@@ -64,7 +65,8 @@ def read_content(
     if swapped:
         x, y = y, x
     # The order of columns with equal hashes does not matter: they are interchangeable.
-    return Content(_chain(np.hstack([x, y, z]).astype(np.uint64)), x, y, z, swapped)
+    keys = _distinct(_chain(np.hstack([x, y, z]).astype(np.uint64)))
+    return Content(keys, x, y, z, swapped)
 
 
 def mix(bits: UInt64[Hashes, "*shape"], salt: int = 0) -> UInt64[Hashes, "*shape"]:
@@ -80,6 +82,16 @@ def distinct_rows(values: Float[NDArray[np.float64], "n d"]) -> Int64[Ranks, " k
     # `+ 0.0` maps -0.0 to 0.0, so equal rows hash equal.
     keys = _chain((values + 0.0).view(np.uint64))
     return np.sort(np.unique(keys, return_index=True)[1])
+
+
+def _distinct(keys: UInt64[Hashes, " n"]) -> UInt64[Hashes, " n"]:
+    """Changes the second, third, ... of equal hashes."""
+    order = np.argsort(keys, kind="stable")
+    starts = np.diff(keys[order], prepend=keys[order[:1]] + np.uint64(1)) != 0
+    first = np.maximum.accumulate(np.where(starts, np.arange(len(keys)), 0))
+    repeats = np.empty_like(keys)
+    repeats[order] = np.arange(len(keys)) - first
+    return np.where(repeats > 0, keys ^ mix(repeats), keys)
 
 
 def _in_order(

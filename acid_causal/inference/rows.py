@@ -51,6 +51,7 @@ class Rows:
         self._kept = np.flatnonzero(~lacking)
         self.n, self.d = len(self._kept), table.values.shape[1]
         self.repeated = 0.0
+        self._ranks: dict[int, Int64[Ranks, " n"]] = {}
         self._transformed: dict[int, Float[Tensor, " n"]] = {}
         self._constant: dict[int, bool] = {}
         self._tie_chance: dict[int, float] = {}
@@ -189,7 +190,10 @@ class Rows:
 
     def ranks(self, columns: Columns) -> Int64[Ranks, "n d"]:
         """Returns columns as ranks; see `acid_causal.inference.row_hashes`."""
-        read = [ranks(self._column(column)) for column in columns]
+        for column in columns:
+            if column not in self._ranks:
+                self._ranks[column] = ranks(self._column(column))
+        read = [self._ranks[column] for column in columns]
         return np.stack(read, axis=1) if read else np.empty((self.n, 0), dtype=np.int64)
 
     def _column(self, column: int) -> Float[NDArray[np.float64], " n"]:

@@ -49,11 +49,21 @@ from acid_causal.weights.shipped import available_models
 
 # Names of the options of `Tester`, for callers that pass them on.
 OPTIONS = frozenset(
-    {"model", "device", "null", "permutations", "missing", "cache_bytes", "batch_entries"}
+    {
+        "model",
+        "device",
+        "null",
+        "permutations",
+        "alpha",
+        "draws",
+        "missing",
+        "cache_bytes",
+        "batch_entries",
+    }
 )
 
 # Part of the fingerprint: raise it with any change of p-values, so that old caches are refused.
-ALGORITHM = 2
+ALGORITHM = 3
 
 
 class Tester:
@@ -64,11 +74,16 @@ class Tester:
         model: name of a shipped model, path of a weights file, or a loaded model.
         device: "auto" (a GPU where there is one), "cpu", "cuda", or any torch device.
         null: "conditional", "sized" or "pooled" (the paper's), see
-            `acid_causal.calibration.null`; or "permutation", drawn from the data themselves, much
-            slower, for data unlike those of training. None: the default of the model's file,
+            `acid_causal.calibration.null`; "permutation", drawn from the data themselves, much
+            slower, for data unlike those of training; or "checked", the model's default null whose
+            rejections are checked by permutation. None: the default of the model's file,
             "conditional" for `acid-base`.
         permutations: draws of the permutation null for each question, 19 or more: the smallest
             p-value is 1 / (1 + permutations).
+        alpha: the level at which you decide, for the checked null: draws stop when the decision at
+            this level is clear, so that smaller levels may find nothing. Other nulls ignore it.
+        draws: most draws of the checked null for each question, 1 / alpha - 1 or more; None:
+            10 / alpha - 1, which is 199 at alpha = .05.
         missing: "raise", or "drop" to leave out the rows that are incomplete in a test's columns.
         cache_bytes: limit of the cache of encodings. Encodings of one batch are kept or dropped
             together, so that a limit below the size of a batch keeps none.
@@ -91,6 +106,8 @@ class Tester:
         device: str | torch.device = defaults.DEVICE,
         null: str | None = None,
         permutations: int = defaults.PERMUTATIONS,
+        alpha: float = defaults.ALPHA,
+        draws: int | None = None,
         missing: str = defaults.MISSING,
         cache_bytes: int = 512 * 2**20,
         batch_entries: int = 32_768,
@@ -110,6 +127,7 @@ class Tester:
         self._shipped = str(model) if str(model) in available_models() else None
         self.null = self.model.default_null if null is None else null
         self.permutations = int(permutations)
+        self.alpha, self.draws = alpha, draws
         self.device = resolve_device(device)
         self._cache_bytes, self._batch_entries = cache_bytes, batch_entries
         self._notices = Notices() if notices is None else notices
@@ -130,6 +148,8 @@ class Tester:
             self.model,
             self._network,
             permutations=self.permutations,
+            alpha=self.alpha,
+            draws=self.draws,
             batch_entries=self._batch_entries,
         )
         self._engine = Engine(
@@ -303,6 +323,8 @@ def ci_test(
     device: str | torch.device = defaults.DEVICE,
     null: str | None = None,
     permutations: int = defaults.PERMUTATIONS,
+    alpha: float = defaults.ALPHA,
+    draws: int | None = None,
     missing: str = defaults.MISSING,
 ) -> CITestResult:
     """Tests whether X and Y are independent given Z, each of one or several components.
@@ -313,9 +335,11 @@ def ci_test(
         z: (n,) or (n, d_z); None or d_z = 0 tests marginal independence.
         model: name of a shipped model, path of a weights file, or a loaded model.
         device: "auto", "cpu", "cuda", or any torch device.
-        null: "conditional", "sized", "pooled" or "permutation"; None: the model's own; see
-            `Tester`.
+        null: "conditional", "sized", "pooled", "permutation" or "checked"; None: the model's own;
+            see `Tester`.
         permutations: draws of the permutation null, 19 or more.
+        alpha: the level at which you decide, for the checked null.
+        draws: most draws of the checked null; None: 10 / alpha - 1.
         missing: "raise", or "drop" to leave out incomplete rows.
 
     Returns:
@@ -330,5 +354,13 @@ def ci_test(
         Duong, Hoang, Nguyen (2025), Amortized Conditional Independence Testing.
     """
     table, (of_x, of_y, of_z) = join_tables(x, y, z, missing=missing)
-    tester = Tester(table, model=model, device=device, null=null, permutations=permutations)
+    tester = Tester(
+        table,
+        model=model,
+        device=device,
+        null=null,
+        permutations=permutations,
+        alpha=alpha,
+        draws=draws,
+    )
     return tester.test_sets(of_x, of_y, of_z)

@@ -125,6 +125,18 @@ def test_answers_as_the_library_does(
     assert (row["n"], row["alpha"], row["model"], row["null"]) == (120, 0.2, "tiny", "conditional")
 
 
+def test_says_how_a_pvalue_was_checked(run_command: RunCommand, csv: Path) -> None:
+    """The table has columns that depend on one another without any ties."""
+    options = ["--null", "checked", "--given", "c", "--alpha", "0.01"]
+    done = run_command("test", csv, "a", "b", *options, "--json")
+    row = json.loads(done.out)
+    assert row["null"] == "checked"
+    assert (row["pvalue_null"], row["draws"]) in {("conditional", 0), ("permutation", row["draws"])}
+    few = run_command("test", csv, "a", "b", *options, "--draws", "50")
+    assert few.code == 2
+    assert "draws must be a whole number, 99 or more at alpha = 0.01, not 50" in few.err
+
+
 def test_prints_a_verdict(run_command: RunCommand, weights: Path, csv: Path) -> None:
     rejected = run_command(
         "test", csv, "a", "c", "--given", "b,f", "--model", weights, "--alpha", "1"

@@ -125,6 +125,7 @@ def test_json_and_options(
         "max_size": 1,
         "null": "pooled",
         "permutations": None,
+        "draws": None,
         "device": "cpu",
     }
     assert made["bootstrap"] == {"samples": 3, "rows": "subsample", "fraction": 0.6, "seed": 5}

@@ -26,7 +26,10 @@ def test_content_moves_along_with_the_data(levels: int | None) -> None:
     expected = read_content(r[:, :1], r[:, 1:2], r[:, 2:])
     rows = rng.permutation(len(r))
     shuffled = read_content(r[rows, :1], r[rows, 1:2], r[rows, 2:])
-    np.testing.assert_array_equal(shuffled.keys, expected.keys[rows])
+    # Of equal rows it does not matter which one has which hash.
+    np.testing.assert_array_equal(np.sort(shuffled.keys), np.sort(expected.keys))
+    if levels is None:
+        np.testing.assert_array_equal(shuffled.keys, expected.keys[rows])
     np.testing.assert_array_equal(shuffled.z, expected.z[rows])
     turned = read_content(r[:, :1], r[:, 1:2], r[:, [4, 2, 3]])
     np.testing.assert_array_equal(turned.keys, expected.keys)
@@ -45,13 +48,10 @@ def test_either_variable_may_be_the_one_that_moves() -> None:
     assert 8 <= sum(swapped) <= 32  # beyond it by chance once in 10,000
 
 
-def test_rows_have_equal_keys_where_they_are_equal() -> None:
-    r = table(3, n=200, d=4, levels=3)
-    content = read_content(r[:, :1], r[:, 1:2], r[:, 2:])
-    _, of_rows = np.unique(r, axis=0, return_inverse=True)
-    _, of_keys = np.unique(content.keys, return_inverse=True)
-    assert len(np.unique(of_rows)) == len(np.unique(of_keys)) < 200
-    assert len(np.unique(np.stack([of_rows.ravel(), of_keys]), axis=1).T) == of_rows.max() + 1
+def test_rows_have_keys_of_their_own() -> None:
+    r = table(3, n=200, levels=3)[:, :4]
+    assert len(np.unique(r, axis=0)) < 200
+    assert len(np.unique(read_content(r[:, :1], r[:, 1:2], r[:, 2:]).keys)) == 200
 
 
 def test_rows_differ_though_columns_look_alike() -> None:
@@ -90,3 +90,15 @@ def test_distinct_rows() -> None:
     np.testing.assert_array_equal(distinct_rows(np.vstack([x, x[:25]])), every)
     np.testing.assert_array_equal(distinct_rows(x[:, ::-1].copy(order="F")), every)
     np.testing.assert_array_equal(distinct_rows(np.array([[0.0, 1.0], [-0.0, 1.0]])), [0])
+
+
+def test_equal_rows_have_hashes_of_their_own() -> None:
+    """Else a permutation by hash would move them together, and a table of few values hardly."""
+    x = np.array([[0], [1], [0], [0], [1]])
+    z = np.empty((5, 0), dtype=np.int64)
+    keys = read_content(x, x, z).keys
+    assert len(set(keys.tolist())) == 5
+    shuffled = np.array([3, 1, 0, 4, 2])
+    assert set(read_content(x[shuffled], x[shuffled], z).keys.tolist()) == set(keys.tolist())
+    alone = np.array([[0], [1], [2]])
+    assert (read_content(alone, alone, z[:3]).keys == read_content(alone, alone, z[:3]).keys).all()

@@ -1,10 +1,10 @@
 """The interface of null distributions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int64
 from numpy.typing import NDArray
 
 from acid_causal.inference.encoding_cache import EncodedQuestions
@@ -18,10 +18,14 @@ class PValues(NamedTuple):
     Attributes:
         p: the p-values.
         log_p: their logarithms, finite also where a p-value underflows.
+        draws: permutations drawn for each question.
+        sources: name of the null distribution that each p-value comes from.
     """
 
     p: Float[Array, " m"]
     log_p: Float[Array, " m"]
+    draws: Int64[NDArray[np.int64], " m"]
+    sources: Sequence[str]
 
 
 @runtime_checkable
@@ -29,12 +33,16 @@ class Null(Protocol):
     """Computes p-values from statistics."""
 
     @property
-    def options(self) -> Mapping[str, int]:
+    def options(self) -> Mapping[str, float]:
         """The options, by name, that its p-values depend on besides data and weights."""
 
     @property
     def beyond_training(self) -> str:
         """Part of a warning: what a question unlike training means for its p-value."""
+
+    @property
+    def needs_predictions(self) -> bool:
+        """Whether encodings must hold what Z predicts of a variable."""
 
     def pvalues(self, questions: EncodedQuestions, statistic: Float[Array, " m"]) -> PValues:
         """Computes the p-values of m questions."""

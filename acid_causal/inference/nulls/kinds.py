@@ -10,6 +10,7 @@ from acid_causal.calibration.null import FittedNull
 from acid_causal.choices import FITTED, NULLS
 from acid_causal.errors import unknown
 from acid_causal.inference.encoding_cache import EncodedQuestions
+from acid_causal.inference.nulls.checked import CheckedNull
 from acid_causal.inference.nulls.interface import Array, Null, PValues
 from acid_causal.inference.nulls.permutation import PermutationNull
 from acid_causal.model import ACIDModel
@@ -17,7 +18,14 @@ from acid_causal.weights.checkpoint import TrainedModel
 
 
 def make_null(
-    name: str, model: TrainedModel, network: ACIDModel, *, permutations: int, batch_entries: int
+    name: str,
+    model: TrainedModel,
+    network: ACIDModel,
+    *,
+    permutations: int,
+    alpha: float,
+    draws: int | None,
+    batch_entries: int,
 ) -> Null:
     """Builds a null distribution by its name.
 
@@ -26,13 +34,17 @@ def make_null(
         model: holds the fitted nulls.
         network: the model's network, on the device of the rows.
         permutations: draws for each question; only used by the permutation null.
+        alpha: level at which the checked null decides; only used by it.
+        draws: most draws of the checked null for each question; None: as many as suit alpha.
         batch_entries: scalars of permuted copies encoded at once; bounds memory.
 
     Raises:
-        OptionError: no such null; the model's file lacks it; too few permutations.
+        OptionError: no such null; the model's file lacks it; too few permutations or draws.
     """
     if name in FITTED:
-        return Fitted(model.null.fitted(name))
+        return Fitted(name, model.null.fitted(name))
+    if name == "checked":
+        return CheckedNull(model, network, alpha=alpha, draws=draws, batch_entries=batch_entries)
     if name == "permutation":
         return PermutationNull(network, permutations, batch_entries)
     raise unknown("null", name, NULLS)
@@ -42,16 +54,19 @@ class Fitted:
     """A fitted null from the weights file.
 
     Args:
+        name: its name.
         null: the fitted null.
     """
 
-    options: Mapping[str, int] = MappingProxyType({})
+    options: Mapping[str, float] = MappingProxyType({})
     beyond_training = 'its p-values are extrapolated; null="permutation" draws them from the data'
+    needs_predictions = False
 
-    def __init__(self, null: FittedNull) -> None:
-        self._null = null
+    def __init__(self, name: str, null: FittedNull) -> None:
+        self._name, self._null = name, null
 
     def pvalues(self, questions: EncodedQuestions, statistic: Float[Array, " m"]) -> PValues:
         """See `Null`."""
         log_p = self._null.logsf(statistic, questions.facts)
-        return PValues(np.exp(log_p), log_p)
+        draws = np.zeros(len(log_p), dtype=np.int64)
+        return PValues(np.exp(log_p), log_p, draws, [self._name] * len(log_p))

@@ -41,6 +41,7 @@ class PermutationNull:
     """
 
     beyond_training = "its power there is unknown"
+    needs_predictions = False
 
     def __init__(self, network: ACIDModel, draws: int, batch_entries: int) -> None:
         check_draws(draws)
@@ -69,7 +70,8 @@ class PermutationNull:
                 reached[k] = self._count(tasks[k], pairs[k], least, conditioning, rows)
         # Not exp(log p): 1 / 20 must not be rounded to slightly above .05.
         p = (1 + reached) / (1 + self._draws)
-        return PValues(p, np.log(p))
+        draws = np.full(len(p), self._draws)
+        return PValues(p, np.log(p), draws, ["permutation"] * len(p))
 
     def _count(
         self,
@@ -84,12 +86,12 @@ class PermutationNull:
         x, y = pair
         stays, moves = (y, task.x) if content.swapped else (x, task.y)
         values = rows.columns(moves)
-        cells = neighbourhoods(content)
+        cells = neighbourhoods(content.z, np.hstack([content.x, content.y]))
         step = max(1, self._batch_entries // values.numel())
         reached = 0
         for start in range(0, self._draws, step):
             indices = range(start, min(start + step, self._draws))
-            taken = torch.from_numpy(permutations(content, cells, indices))
+            taken = torch.from_numpy(permutations(content.keys, cells, indices))
             copies = values[taken.to(values.device)]  # (draws, n, d)
             moved = self._network.encode_targets(copies[None], conditioning)
             logits = self._network.score_grid(stays.encoding, moved, 1, len(indices))

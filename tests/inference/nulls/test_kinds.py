@@ -3,6 +3,7 @@
 import copy
 import pickle
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,6 +56,11 @@ def test_unknown_names(tiny_model: TrainedModel, table: np.ndarray) -> None:
         Tester(table, model=tiny_model, null="poold")
     with pytest.raises(OptionError, match="unknown null 'of-tomorrow'"):
         Tester(table, model=replace(tiny_model, default_null="of-tomorrow"))
-    options = {"permutations": 19, "batch_entries": 1000}
+    options: dict[str, Any] = {
+        "permutations": 19,
+        "alpha": 0.05,
+        "draws": None,
+        "batch_entries": 1000,
+    }
     with pytest.raises(OptionError, match="unknown null"):
         make_null("poold", tiny_model, tiny_model.network, **options)

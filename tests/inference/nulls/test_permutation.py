@@ -11,7 +11,7 @@ import torch
 from causallearn.search.ConstraintBased.PC import pc
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom
+from scipy.stats import binom, hypergeom
 from torch import nn
 
 from acid_causal import acid
@@ -36,7 +36,11 @@ def test_p_value_by_its_formula(tiny_model: TrainedModel, table: np.ndarray) -> 
     rows = Rows(Tester(x, model=tiny_model).table, (), tiny_model.network)
     for i, j, cond in ((0, 1, ()), (0, 2, (1,)), (3, 4, (2, 5))):
         content = read_content(rows.ranks((i,)), rows.ranks((j,)), rows.ranks(cond))
-        drawn = permutations(content, neighbourhoods(content), range(19))
+        drawn = permutations(
+            content.keys,
+            neighbourhoods(content.z, np.hstack([content.x, content.y])),
+            range(19),
+        )
         moves = i if content.swapped else j
         observed = Tester(x, model=tiny_model).test(i, j, cond).statistic
         statistics = []
@@ -91,6 +95,22 @@ def test_dependence_is_found(tiny_model: TrainedModel) -> None:
 
     assert pvalue(z[:, 0] + x + 0.1 * noise) == 1 / 40
     assert pvalue(z[:, 0] + noise) > 0.1
+
+
+def test_tables_of_few_values_are_shuffled_well(tiny_model: TrainedModel) -> None:
+    """Of two binary variables all counts of (1, 1) are drawn as often as chance has them."""
+    rng = np.random.default_rng(0)
+    x = np.repeat([0, 1], 20)
+    y = np.where(rng.random(40) < 0.9, x, 1 - x)
+    ranked = (2 * x[:, None], 2 * y[:, None], np.empty((40, 0), dtype=np.int64))
+    content = read_content(*ranked)
+    drawn = permutations(content.keys, np.zeros(40, dtype=np.int64), range(2000))
+    counts = (content.x[:, 0] * content.y[drawn][..., 0] // 4).sum(axis=1)
+    share = hypergeom(40, int(y.sum()), 20).pmf(np.arange(21))
+    observed = np.bincount(counts, minlength=21) / 2000
+    assert np.abs(observed - share).max() < 0.05
+    found = ci_test(x, y, model="acid-values", null="permutation", permutations=39)
+    assert found.pvalue == 1 / 40
 
 
 @pytest.mark.filterwarnings("ignore:a deterministic relation")
