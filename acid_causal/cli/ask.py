@@ -9,29 +9,23 @@ import typer
 from acid_causal import defaults
 from acid_causal.cli.options import (
     Alpha,
-    Decimal,
     Device,
     Draws,
-    Encoding,
-    Header,
     Json,
     Missing,
-    MissingTexts,
     Model,
     Null,
     Permutations,
-    Separator,
-    SizeLimit,
     Table,
-    Thousands,
     check_options,
 )
 from acid_causal.cli.output import print_json, warnings_as_lines
-from acid_causal.cli.tables import known_names, read_format, require_numbers
+from acid_causal.cli.tables import known_names, require_numbers, with_format_options
 from acid_causal.errors import InputError, unknown
-from acid_causal.tables.table_file import read_table_file
+from acid_causal.tables.table_file import Format, read_table_file
 
 
+@with_format_options
 def ask(
     data: Table,
     x: Annotated[str, typer.Argument(metavar="X", help="A column's name.")],
@@ -46,13 +40,8 @@ def ask(
     draws: Draws = None,
     missing: Missing = defaults.MISSING,
     alpha: Alpha = defaults.ALPHA,
-    separator: Separator = None,
-    decimal: Decimal = None,
-    thousands: Thousands = None,
-    encoding: Encoding = None,
-    header: Header = None,
-    na: MissingTexts = None,
-    size_limit: SizeLimit = defaults.SIZE_LIMIT,
+    *,
+    form: Format,
     device: Device = defaults.DEVICE,
     as_json: Json = False,
 ) -> None:
@@ -65,7 +54,6 @@ def ask(
       acid-causal test data.csv smoking cancer --given age --json
     """  # noqa: D301
     check_options(model=model, missing=missing, null=null)
-    form = read_format(separator, decimal, thousands, encoding, header, na, size_limit)
     with warnings_as_lines():
         frame = read_table_file(data, form)
         x, y, cond = _read_columns(x, y, given or [], list(frame.columns))

@@ -17,33 +17,26 @@ from acid_causal.cli.options import (
     METHOD,
     RESULTS,
     Alpha,
-    Decimal,
     Device,
     Draws,
     Drop,
-    Encoding,
-    Header,
     Json,
     Keep,
     Missing,
-    MissingTexts,
     Model,
     Null,
     Overwrite,
     Permutations,
-    Separator,
-    SizeLimit,
     Table,
-    Thousands,
     Threads,
     check_options,
     set_threads,
 )
 from acid_causal.cli.output import print_json, warnings_as_lines
-from acid_causal.cli.tables import choose_columns, known_names, read_format
+from acid_causal.cli.tables import choose_columns, known_names, with_format_options
 from acid_causal.errors import OptionError
 from acid_causal.report.file_names import FILES, holds_results
-from acid_causal.tables.table_file import read_table_file, table_name
+from acid_causal.tables.table_file import Format, read_table_file, table_name
 
 if TYPE_CHECKING:
     from acid_causal.discovery.discovery import Discovery
@@ -52,19 +45,15 @@ if TYPE_CHECKING:
 _MOST_EDGES = 40
 
 
+@with_format_options
 def discover(
     context: typer.Context,
     data: Table,
     columns: Keep = None,
     drop: Drop = None,
     missing: Missing = defaults.MISSING,
-    separator: Separator = None,
-    decimal: Decimal = None,
-    thousands: Thousands = None,
-    encoding: Encoding = None,
-    header: Header = None,
-    na: MissingTexts = None,
-    size_limit: SizeLimit = defaults.SIZE_LIMIT,
+    *,
+    form: Format,
     method: Annotated[
         str,
         typer.Option(
@@ -183,7 +172,6 @@ def discover(
         alpha=alpha,
         fraction=fraction,
     )
-    form = read_format(separator, decimal, thousands, encoding, header, na, size_limit)
     with warnings_as_lines():
         whole = read_table_file(data, form)
         frame = choose_columns(whole, columns or [], drop or [], form.marks)

@@ -10,45 +10,34 @@ from acid_causal.cli.destinations import claim_file
 from acid_causal.cli.options import (
     METHOD,
     RESULTS,
-    Decimal,
     Device,
     Drop,
-    Encoding,
-    Header,
     Json,
     Keep,
     Missing,
-    MissingTexts,
     Model,
     Overwrite,
-    Separator,
-    SizeLimit,
     Table,
-    Thousands,
     Threads,
     check_options,
     set_threads,
 )
 from acid_causal.cli.output import print_json, warnings_as_lines
-from acid_causal.cli.tables import choose_columns, read_format
+from acid_causal.cli.tables import choose_columns, with_format_options
 from acid_causal.errors import require
-from acid_causal.tables.table_file import read_table_file, table_name
+from acid_causal.tables.table_file import Format, read_table_file, table_name
 
 ENDING = ".safetensors"
 
 
+@with_format_options
 def finetune(
     data: Table,
     columns: Keep = None,
     drop: Drop = None,
     missing: Missing = defaults.MISSING,
-    separator: Separator = None,
-    decimal: Decimal = None,
-    thousands: Thousands = None,
-    encoding: Encoding = None,
-    header: Header = None,
-    na: MissingTexts = None,
-    size_limit: SizeLimit = defaults.SIZE_LIMIT,
+    *,
+    form: Format,
     model: Model = defaults.MODEL,
     steps: Annotated[
         int, typer.Option(metavar="N", min=1, help="Training steps.", rich_help_panel=METHOD)
@@ -87,7 +76,6 @@ def finetune(
       acid-causal discover data.csv --model mine.safetensors
     """  # noqa: D301
     check_options(model=model, missing=missing)
-    form = read_format(separator, decimal, thousands, encoding, header, na, size_limit)
     with warnings_as_lines():
         whole = read_table_file(data, form)
         frame = choose_columns(whole, columns or [], drop or [], form.marks)

@@ -1,9 +1,21 @@
 """From a file and the names on the command line to the columns of a question."""
 
+import functools
+import inspect
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from acid_causal import defaults
+from acid_causal.cli.options import (
+    Decimal,
+    Encoding,
+    Header,
+    MissingTexts,
+    Separator,
+    SizeLimit,
+    Thousands,
+)
 from acid_causal.errors import InputError, InputTypeError, listed, unknown
 from acid_causal.tables.number_marks import Marks, read_numbers
 from acid_causal.tables.table_file import Format, check_marks
@@ -45,21 +57,43 @@ def known_names(texts: Sequence[str], columns: Sequence[str]) -> list[str]:
 
 
 def read_format(
-    separator: str | None,
-    decimal: str | None,
-    thousands: str | None,
-    encoding: str | None,
-    header: bool | None,
-    na: Sequence[str] | None,
-    size_limit: int,
+    *,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    thousands: Thousands = None,
+    encoding: Encoding = None,
+    header: Header = None,
+    na: MissingTexts = None,
+    size_limit: SizeLimit = defaults.SIZE_LIMIT,
 ) -> Format:
-    """Reads the options that say what a table's file looks like; see `options`.
+    """Makes a `Format` of the options that describe a table's file.
 
     Raises:
-        OptionError: a mark is none.
+        OptionError: a value is not a mark.
     """
     marks = check_marks(decimal, thousands)
     return Format(separator, marks, encoding, header, na or (), size_limit * 1_000_000)
+
+
+def with_format_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Replaces a command's parameter `form` by the options of `read_format`.
+
+    Typer makes an option of each parameter in a command's signature. The commands that read a table
+    share these options.
+    """
+    options = inspect.signature(read_format).parameters
+
+    @functools.wraps(command)
+    def with_options(**values: Any) -> None:
+        form = read_format(**{name: values.pop(name) for name in options})
+        command(**values, form=form)
+
+    signature = inspect.signature(command)
+    parameters: list[inspect.Parameter] = []
+    for parameter in signature.parameters.values():
+        parameters += options.values() if parameter.name == "form" else [parameter]
+    with_options.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return with_options
 
 
 def choose_columns(

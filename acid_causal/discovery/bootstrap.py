@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from acid_causal import defaults
 from acid_causal.choices import ROWS
 from acid_causal.discovery.graph_search import load_options, search_graph
-from acid_causal.discovery.knowledge import Knowledge
 from acid_causal.discovery.mixed_graph import Endpoints, mark_between
 from acid_causal.errors import InputError, require, unknown
 from acid_causal.progress import progress_bar
@@ -68,11 +67,7 @@ def bootstrap_graphs(
     n_jobs: int | None = None,
     progress: bool = False,
     missing: str = defaults.MISSING,
-    method: str = defaults.METHOD,
-    alpha: float = defaults.ALPHA,
-    knowledge: Knowledge | None = None,
-    max_size: int | None = None,
-    **options: Any,
+    **search: Any,
 ) -> GraphFrequencies:
     """Searches for the graph on many samples of the rows.
 
@@ -91,11 +86,8 @@ def bootstrap_graphs(
             value of `joblib.parallel_config`. Each process uses one thread.
         progress: show a bar on standard error, if that is a terminal.
         missing: "raise" or "drop"; see `Tester`.
-        method: "pc" or "fci".
-        alpha: level of each test.
-        knowledge: background knowledge.
-        max_size: size of the largest conditioning set; None: no limit.
-        **options: options of the tester, such as `model` and `device`.
+        **search: options of each search, as `search_graph` takes them: `method`, `alpha`,
+            `knowledge`, `max_size` and options of the tester, such as `model` and `device`.
 
     Raises:
         OptionError: an invalid value.
@@ -117,13 +109,8 @@ def bootstrap_graphs(
     size = n if rows == "bootstrap" else round(fraction * n)
     if size < MIN_SAMPLES:
         raise InputError(f"{size} of {n} rows are too few for a search; raise the fraction")
-    options = load_options(options) | {
-        "method": method,
-        "alpha": alpha,
-        "knowledge": knowledge,
-        "max_size": max_size,
-        "threads": 1,  # the sums of several threads round differently, whatever `n_jobs` is
-    }
+    # One thread each, as the sums of several threads round differently, whatever `n_jobs` is.
+    options = load_options(search) | {"threads": 1}
     draws = _draws(n, size, samples, seed, repeat=rows == "bootstrap")
     searches = joblib.Parallel(n_jobs=n_jobs, return_as="generator")(
         joblib.delayed(_search_rows)(table, drawn, options, os.getpid()) for drawn in draws

@@ -18,8 +18,7 @@ from acid_causal.discovery.knowledge import Knowledge
 from acid_causal.discovery.mixed_graph import Endpoints, links
 from acid_causal.discovery.provenance import describe_run
 from acid_causal.discovery.summary import html_summary, text_summary
-from acid_causal.errors import require, unknown, warn
-from acid_causal.inference.tester import OPTIONS
+from acid_causal.errors import require, warn
 from acid_causal.tables.inputs import Question, Table, read_table
 from acid_causal.tables.table_notes import notes_on
 from acid_causal.weights.checkpoint import TrainedModel
@@ -174,9 +173,6 @@ def discover(
         Spirtes, Glymour, Scheines (2000), Causation, Prediction, and Search: PC and FCI.
         Colombo, Maathuis (2014), Order-Independent Constraint-Based Causal Structure Learning.
     """
-    for name in options:
-        if name not in OPTIONS:
-            raise unknown("option of discover", name, OPTIONS)
     require(_is_count(bootstrap), "bootstrap", bootstrap, "a number of samples, or 0")
     data = table if isinstance(table, Table) else read_table(table, missing=missing)
     knowledge = knowledge or Knowledge()

@@ -40,6 +40,11 @@ def recipe(tmp_path: Path) -> Path:
     return path
 
 
+def in_a_process(recipe: Path, run: Path) -> list[str | Path]:
+    train: list[str | Path] = [sys.executable, "-m", "acid_causal", "train", recipe, "--out", run]
+    return [*train, "--device", "cpu", "--threads", "1"]
+
+
 @pytest.mark.usefixtures("rough_null")
 def test_train(run_command: RunCommand, recipe: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
@@ -96,19 +101,7 @@ def test_ctrl_c_says_how_to_go_on(
 def test_ctrl_c_in_a_terminal(recipe: Path, tmp_path: Path) -> None:
     recipe.write_text(RECIPE.format(steps=1_000_000))
     process = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "acid_causal",
-            "train",
-            recipe,
-            "--out",
-            tmp_path / "run",
-            "--device",
-            "cpu",
-            "--threads",
-            "1",
-        ],
+        in_a_process(recipe, tmp_path / "run"),
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
@@ -136,19 +129,7 @@ def test_ctrl_c_in_a_terminal(recipe: Path, tmp_path: Path) -> None:
 def test_a_full_disk_is_one_line(recipe: Path, tmp_path: Path) -> None:
     """No file of the process may grow beyond 20 kB, which the log of few steps does not reach."""
     done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "acid_causal",
-            "train",
-            recipe,
-            "--out",
-            tmp_path / "run",
-            "--device",
-            "cpu",
-            "--threads",
-            "1",
-        ],
+        in_a_process(recipe, tmp_path / "run"),
         stderr=subprocess.PIPE,
         text=True,
         timeout=100,

@@ -195,7 +195,7 @@ def test_fci_with_forbidden_edges_warns(monkeypatch: pytest.MonkeyPatch) -> None
         ({"bootstrap": -1}, "bootstrap must be"),
         ({"bootstrap": True}, "bootstrap must be"),
         ({"bootstrap": 2.5}, "bootstrap must be"),
-        ({"devise": "cpu"}, "unknown option of discover 'devise'. Did you mean 'device'"),
+        ({"devise": "cpu"}, "unknown option of the search 'devise'. Did you mean 'device'"),
         ({"method": "pcc"}, "Did you mean 'pc'"),
         ({"model": "acid-bse"}, "Did you mean 'acid-base'"),
         ({"knowledge": Knowledge(require=(("a", "bb"),))}, "'bb'"),
