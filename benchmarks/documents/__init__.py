@@ -1,1 +1,1 @@
-"""What the project's documents show: tables from committed rows, and printed output of examples."""
+"""Generated parts of the documents: tables from committed rows, and the output of examples."""

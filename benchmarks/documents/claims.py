@@ -1,8 +1,8 @@
 """The paper's claims, each beside our figure, from the committed results.
 
-On the six data models the paper's test was trained on these alone, as our `acid-mlp16` is; the
-general-purpose `acid-base` stands beside it. What the paper says in words ("near 1", "vanishing")
-is read as a number, which the claim states.
+The paper's test was trained on the six data models alone, as is our `acid-mlp16`; the table shows
+the general-purpose `acid-base` beside it. Where the paper uses words ("near 1", "vanishes"), the
+claim states the number that we take for them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,12 +21,12 @@ ACID = "acid"
 BASELINES = ("kcit", "scit", "lcit")  # the paper's own
 NEAR_1 = 0.95
 VANISHED = 0.05
-F1 = ("f1_dependence", "f1_independence")  # the paper does not say which; the smaller one counts
+F1 = ("f1_dependence", "f1_independence")  # the paper does not say which; we use the smaller
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Our figure, and whether the claim holds for it."""
+    """Our figure, and whether the claim holds."""
 
     figure: str
     holds: bool
@@ -37,7 +37,7 @@ Score = Callable[[pd.DataFrame], "pd.Series[float]"]
 
 
 class NotRunError(Exception):
-    """The rows that a claim is about are not there."""
+    """The rows for a claim are missing."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,10 @@ class Claim:
     """A sentence of the paper.
 
     Attributes:
-        experiment: Whose rows decide.
-        says: The claim, with the number that its words are read as.
-        judge: From the experiment's rows to our figure and the verdict; it raises `NotRunError`
-            where rows are missing.
+        experiment: The experiment whose rows decide.
+        says: The claim, with the number that we take for its words.
+        judge: Computes our figure and the verdict from the experiment's rows; it raises
+            `NotRunError` if rows are missing.
     """
 
     experiment: str
@@ -70,16 +70,17 @@ def table() -> str:
 
 
 NOTES = """\
-sample-size, dimensionality: here is acid-mlp16: the six models alone, the null given n and |Z|.
+sample-size, dimensionality: the column "here" is acid-mlp16, with its sized null.
 F1: the smaller of two, with dependence and with independence as the positive class.
-highest, lowest: among the paper's tests (KCIT, SCIT, LCIT); then among all tests of the table.
+highest, lowest: among the paper's tests (KCIT, SCIT, LCIT), then among all tests of the table.
 sachs-ci: an AUC holds if the 95 % interval over pairs reaches the paper's figure."""
 
 
 def _both(rows: pd.DataFrame | None) -> tuple[pd.DataFrame | None, pd.DataFrame | None]:
-    """Returns the rows with the model of the paper's experiments as ACID, and those with ours.
+    """Returns the rows with `acid-mlp16` as ACID, and those with the default model as ACID.
 
-    The latter are None where there is no model of the paper's experiments.
+    Where there are no rows of `acid-mlp16`, the first are those of the default model and the second
+    None.
     """
     if rows is None or "method" not in rows:
         return rows, None
@@ -92,7 +93,7 @@ def _both(rows: pd.DataFrame | None) -> tuple[pd.DataFrame | None, pd.DataFrame 
 
 
 def _rows(experiment: str) -> pd.DataFrame | None:
-    """Returns an experiment's committed rows, or None if it is not there or not complete."""
+    """Returns the committed rows of an experiment, or None if there are no complete ones."""
     if experiment not in EXPERIMENTS:
         return None
     try:
@@ -115,7 +116,7 @@ def _judged(claim: Claim, rows: pd.DataFrame | None) -> tuple[str, str]:
 
 
 def means(rows: pd.DataFrame, *axes: str) -> pd.DataFrame:
-    """Averages metrics over folds, rounded as they are printed: no verdict contradicts its figure.
+    """Averages metrics over folds and rounds them as printed, so that verdict and figure agree.
 
     Args:
         rows: One row for each fold.
@@ -183,7 +184,7 @@ def _baselines_miss(rows: pd.DataFrame) -> Verdict:
 
 
 def _best_at_each_d_z(score: Score) -> Judge:
-    """Judges whether ACID has the highest score of the paper's methods at each |Z|."""
+    """Judges whether ACID has the highest score among the paper's methods at each |Z|."""
 
     def judge(rows: pd.DataFrame) -> Verdict:
         cells = means(rows, "d_z")
@@ -206,7 +207,7 @@ def _best_at_each_d_z(score: Score) -> Judge:
 def _trained_and_tested_on(
     links: str, scores: Mapping[str, Score], holds: Callable[[float], bool]
 ) -> Judge:
-    """Judges the model of one kind of links on these links: means over |Z|; all scores must do."""
+    """Judges a model on the kind of links it was trained on, by means over |Z| of all scores."""
 
     def judge(rows: pd.DataFrame) -> Verdict:
         cells = means(rows, "d_z", "mechanism")
@@ -219,7 +220,7 @@ def _trained_and_tested_on(
 
 
 def _at_step(step: int, column: str, holds: Callable[[float], bool]) -> Judge:
-    """Judges the paper's head at a step of its training: mean over seeds."""
+    """Judges the paper's head at a step of its training, by the mean over seeds."""
 
     def judge(rows: pd.DataFrame) -> Verdict:
         value = round(float(_of(rows, method="paper-head", step=step)[column].mean()), 3)
@@ -232,7 +233,7 @@ def _at_step(step: int, column: str, holds: Callable[[float], bool]) -> Judge:
 
 
 def _auc_reaches(method: str, claimed: float) -> Judge:
-    """Judges whether the interval of a method's AUC reaches the claimed one, on most questions."""
+    """Judges whether the interval of a method's AUC reaches the claim, on the largest sample."""
 
     def judge(rows: pd.DataFrame) -> Verdict:
         of_method = _of(rows, method=method)
@@ -244,7 +245,7 @@ def _auc_reaches(method: str, claimed: float) -> Judge:
 
 
 def _seconds(rows: pd.DataFrame, methods: Sequence[str]) -> "pd.Series[float]":
-    """Returns seconds a test on the questions that all methods answered."""
+    """Returns the seconds per test on the questions that all methods answered."""
     common = rows[rows["questions"] == rows["questions"].min()]
     return pd.Series(
         {name: float(_of(common, method=name)["seconds_per_test"].iloc[0]) for name in methods}

@@ -1,4 +1,4 @@
-"""The default model beside other tests, in a few rows: from the rows of several experiments."""
+"""README's comparison of the default model with other tests, from several experiments."""
 
 import pandas as pd
 
@@ -9,7 +9,7 @@ from benchmarks.harness.committed import committed
 from benchmarks.harness.tables import aligned, markdown
 from benchmarks.harness.timing import seconds_text
 
-# Name in the table -> names in the rows: experiments on tables call KCI by causal-learn's name.
+# Name in the table: names in the rows of `sachs-graph` and of the other experiments.
 TESTS = {
     "ACID": ("acid", "acid"),
     "KCI": ("kci", "kcit"),
@@ -17,13 +17,13 @@ TESTS = {
     "Fisher-z": ("fisherz", "fisherz"),
 }
 UNSEEN = ("gp", "steps", "switching")
-# The largest graphs for which every test has rows.
+# The only size for which every test has rows of all mechanisms.
 GRAPH_SIZE = {"d": 10, "n": 200}
 LINEAR = "linear"
 
 
 def table() -> str:
-    """Returns README's table: one row a test."""
+    """Returns README's table, with one row for each test."""
     sachs, graphs, questions = (
         committed(experiment)[0] for experiment in (SACHS_GRAPH, GRAPHS, RANDOM_DAGS)
     )

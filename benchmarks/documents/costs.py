@@ -1,15 +1,15 @@
-"""What the committed rows took to make: the cost of a full run, by experiment."""
+"""The cost of a full run of each experiment, from the committed rows."""
 
 from benchmarks.experiments import EXPERIMENTS
 from benchmarks.harness import committed
 from benchmarks.harness.jobs import Experiment
 from benchmarks.harness.tables import aligned
 
-_COSTLIEST = 4  # methods that are named
+_COSTLIEST = 4  # number of methods that are named
 
 
 def table() -> str:
-    """Lists the minutes of one thread that the rows of complete units took."""
+    """Lists the minutes on one thread that the rows of each experiment took."""
     lines = [
         _line(experiment)
         for name, experiment in EXPERIMENTS.items()

@@ -1,8 +1,8 @@
-"""Examples in documents: they are run, and what they print is written below them.
+"""Runs the examples in documents, and writes below them what they print.
 
-A block of Python may be followed by a block of text, which holds what the code prints. The blocks
-of a document run one after another in one namespace, as a reader would type them, in an empty
-folder that holds `data.csv`.
+A block of Python may be followed by a block of text with its output. The blocks of a document run
+one after another in one namespace, as a reader would type them, in a folder that holds only
+`data.csv`.
 """
 
 import contextlib
@@ -20,14 +20,14 @@ _EXAMPLE = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", re.DOT
 
 
 def with_outputs(text: str, folder: Path) -> str:
-    """Runs a document's examples and returns it with what they print now.
+    """Runs the examples of a document and returns it with their present output.
 
     Args:
         text: The document.
         folder: An empty folder, in which the examples run.
 
     Raises:
-        OptionError: An example prints something and has no block of text for it.
+        OptionError: An example prints something, and no block of text follows it.
     """
     namespace: dict[str, object] = {}
 

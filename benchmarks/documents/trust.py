@@ -1,8 +1,7 @@
-"""When p-values can be trusted: the Type I error of the default model, from `calibration`'s rows.
+"""README's table of when to trust p-values: the Type I error of the default model.
 
-Each situation is one or several streams of datasets that are independent given Z, at some sizes.
-The advice follows from the figures: where the level fails in some cell, the table says what to do
-instead.
+Each situation is one or several streams of `calibration`, at some sizes. Where the Type I error of
+a cell is too large, the table says what to do instead.
 """
 
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from benchmarks.harness.tables import aligned, markdown
 
 ACID, PERMUTATION = "acid", "acid-permutation"
 LEVEL = "type_1_at_05"
-# Cells have 1000 datasets each. The level holds where no cell exceeds this Type I error at .05.
+# The level counts as held if no cell exceeds this Type I error at .05; a cell has 1000 datasets.
 WORST_ALLOWED = 0.10
 USE = "use it as it is"
 BY_PERMUTATION = '`null="permutation"`'
@@ -28,8 +27,8 @@ class Situation:
 
     Attributes:
         name: What README calls it.
-        streams: The streams of `calibration` that stand for it.
-        remedy: What to do where the level does not hold.
+        streams: The streams of `calibration` that represent it.
+        remedy: What to do if the level is not held.
         n: Smallest and largest number of rows.
         d_z: Smallest and largest size of the conditioning set.
     """
@@ -101,5 +100,5 @@ def _by_size(rows: pd.DataFrame, sizes: list[int]) -> Iterator[str]:
 
 
 def _short(share: float) -> str:
-    """Writes a share as statisticians do: .05 for 0.05."""
+    """Writes a share without the leading zero: .05 for 0.05."""
     return f"{share:.3f}".removeprefix("0")

@@ -1,4 +1,4 @@
-"""The experiments, by name; a module is one of them, or a family that differs in settings."""
+"""All experiments by name. A module holds one experiment, or several with other settings."""
 
 from benchmarks.experiments.calibration import CALIBRATION
 from benchmarks.experiments.consistency import CONSISTENCY

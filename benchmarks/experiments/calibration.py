@@ -1,8 +1,8 @@
 """`calibration`: are p-values uniform when H0 is true?
 
-Only independent datasets, 1000 a cell (n x d_z), from the stream that models are trained on and
-from streams that none has seen (`acid_causal.synthetic.NULL_STREAMS`). One row for each (method,
-stream, cell).
+All datasets are independent, 1000 for each cell (n, d_z). They come from the training stream and
+from streams that no model was trained on (`acid_causal.synthetic.NULL_STREAMS`). There is one row
+for each (method, stream, cell).
 """
 
 import time
@@ -19,8 +19,8 @@ from benchmarks.harness.tables import aligned
 from benchmarks.methods import AS_IN_THE_PAPER, get_method
 from benchmarks.pictures.quantiles import draw_quantiles
 
-# Training's own stream, its hard corner (strong common causes), mechanisms never trained on, tables
-# of continuous and discrete columns, noise with heavy tails, and the paper's data models.
+# The training stream, its hardest part (strong common causes), three mechanisms that no model was
+# trained on, continuous and discrete columns, heavy-tailed noise, and the paper's data models.
 STREAMS = ("training", "hard", "steps", "gp", "switching", "mixed", "heavy-tails", "six-models")
 SAMPLE_SIZES = (50, 100, 200, 500, 1000, 2000)
 DIMENSIONS = (0, 1, 2, 3, 5, 10, 20)
@@ -30,22 +30,22 @@ QUICK_DIMENSIONS = (0, 1, 3, 10)
 QUICK_DATASETS = 200
 FIRST_SEED = 8_000_000
 
-# AS_IN_THE_PAPER was trained on the six data models, and is asked about these alone.
+# AS_IN_THE_PAPER was trained on the six data models alone, and is tested on these alone.
 METHODS = ("acid", AS_IN_THE_PAPER, "acid-permutation", "kcit", "rcit", "fisherz")
 QUICK_METHODS = ("acid", "rcit", "fisherz")
-# What others do is seen at these sizes, in an hour of one core.
+# The other methods run up to these n, which takes an hour on one core.
 LARGEST_N = {"kcit": 100, "rcit": 200, "fisherz": 200, AS_IN_THE_PAPER: 1000}
-# A permutation null costs as much as 200 tests: three cells show what it is worth.
+# A permutation null costs as much as 200 tests, so it runs in three cells only.
 PERMUTATION_SETTING = (100, 3)
 PERMUTATION_STREAMS = ("training", "hard", "steps")
 
 LEVELS = {"type_1_at_01": 0.01, "type_1_at_05": 0.05, "type_1_at_10": 0.1}
-# Probabilities at which a row keeps quantiles of its p-values, for the QQ picture.
+# A row stores the quantiles of its p-values at these probabilities, for the QQ plot.
 PROBABILITIES = (0.002, 0.005, 0.01, 0.02, 0.05, *(round(0.1 * k, 1) for k in range(1, 10)), 0.95)
 
 
 def make_jobs(methods: Sequence[str], quick: bool) -> list[Job]:
-    """Lists one job for each (stream, cell, method that is asked there)."""
+    """Lists one job for each (stream, cell, method), if the method can run and is fast enough."""
     count = QUICK_DATASETS if quick else DATASETS
     cells = [
         (stream, n, d_z)
@@ -75,7 +75,7 @@ def _affordable(method: str, stream: str, n: int, d_z: int) -> bool:
 
 
 def run(job: Job) -> Results:
-    """Asks a method about the independent datasets of one cell."""
+    """Computes a method's p-values on the independent datasets of one cell."""
     from acid_causal.synthetic import null_datasets
 
     drawn = null_datasets(
@@ -97,7 +97,7 @@ def run(job: Job) -> Results:
 
 
 def report(rows: pd.DataFrame, picture: Path) -> str:
-    """Prints means and worst cells of each stream and method, then by n; draws the QQ picture."""
+    """Prints means and worst cells of each stream and method, then by n; draws the QQ plot."""
     draw_quantiles(rows, PROBABILITIES, picture)
     header = ("stream", "method", "n", "cells", *LEVELS, "worst at .05", "KS distance", "s/test")
     cells = []

@@ -1,8 +1,8 @@
-"""`consistency`: plain relations, each independent and dependent given Z, by the number of rows.
+"""`consistency`: Type I error and power on plain relations, by the number of rows.
 
-What a sceptical statistician tries first: with more rows a test must neither reject what is
-independent nor lose what is dependent. One row for each (method, case, cell); the cases are those
-of `benchmarks.data.plain_cases`.
+With more rows a test must keep its level and gain power. Each case of
+`benchmarks.data.plain_cases` is drawn with X and Y independent given Z, and dependent. There is one
+row for each (method, case, cell).
 """
 
 import time
@@ -21,23 +21,23 @@ from benchmarks.pictures.consistency import draw_consistency
 SAMPLE_SIZES = (200, 1000, 4000, 20_000)
 DIMENSIONS = (1, 2, 4)
 DATASETS, FEW_DATASETS = 200, 60
-# So many rows take seconds a question: fewer datasets.
+# With so many rows a question takes seconds, so there are fewer datasets.
 LARGE = 10_000
 QUICK_SAMPLE_SIZES, QUICK_DIMENSIONS, QUICK_DATASETS = (200, 1000), (1,), 20
 FIRST_SEED = 10_000_000
 
-# The model that keeps values, beside the default one.
+# A second model, which uses the values of the data and not only their ranks.
 PREVIEW = "acid:acid-values"
 METHODS = ("acid", PREVIEW, "kcit", "rcit", "fisherz")
 QUICK_METHODS = ("acid", "fisherz")
 LARGEST_N = {"kcit": 400, "rcit": 4000}
 LEVEL = 0.05
-# Smaller p-values than doubles hold are written as this.
+# Smaller p-values count as this one: they underflow, and the logarithm of 0 is infinite.
 _LEAST = 1e-300
 
 
 def make_jobs(methods: Sequence[str], quick: bool) -> list[Job]:
-    """Lists one job for each (n, d_z, case, method that is asked there)."""
+    """Lists one job for each (n, d_z, case, method), if the method can run and is fast enough."""
     return [
         Job(
             "consistency",
@@ -60,7 +60,7 @@ def _datasets(n: int, quick: bool) -> int:
 
 
 def run(job: Job) -> Results:
-    """Asks a method about the datasets of a case, of the one form and of the other."""
+    """Computes a method's rates of rejection on the datasets of a case."""
     method = get_method(job.method)
     case, n, d_z = str(job["case"]), job.number("n"), job.number("d_z")
     seeds = range(job.seed, job.seed + job.number("datasets"))
@@ -80,7 +80,7 @@ def run(job: Job) -> Results:
 
 
 def report(rows: pd.DataFrame, picture: Path) -> str:
-    """Prints rates by method and n, then each case that a method misses; draws them by n."""
+    """Prints rates of rejection and worst cases by method and n, and draws all cases."""
     draw_consistency(rows, LEVEL, picture)
     header = ("method", "n", "cells", "Type I, mean", "worst", "above .08", "power", "least power")
     cells = []
@@ -99,7 +99,8 @@ def report(rows: pd.DataFrame, picture: Path) -> str:
                 f"{least['power']:.2f} ({least['case']}, d_z={least['d_z']})",
             )
         )
-    caption = f"Rejections at .05, {int(rows['datasets'].max())} datasets a case and form."
+    count = int(rows["datasets"].max())
+    caption = f"Level .05; {count} independent and {count} dependent datasets a cell."
     return "\n".join([caption, "", aligned(header, cells)])
 
 

@@ -1,9 +1,9 @@
-"""`finetuning`: a model before and after it was adapted to a table, without labels.
+"""`finetuning`: a model before and after fine-tuning on a table, without labels.
 
-What it should help: questions with known answers about the table itself, made in another way than
-fine-tuning makes them (`benchmarks.data.matched_questions`). What it must not harm: questions of
-the model's own stream, and of mechanisms that no training ever sees. One row for each (table, steps
-of fine-tuning, kind of questions, n, d_z); steps = 0 is the model as it comes.
+Fine-tuning should help with questions about the table. These have known answers, and are made in
+another way than fine-tuning makes its own (`benchmarks.data.matched_questions`). It must do no harm
+on the model's training stream and on mechanisms that no model is trained on. There is one row for
+each (table, steps of fine-tuning, kind of questions, n, d_z); steps = 0: before fine-tuning.
 """
 
 import time
@@ -40,15 +40,15 @@ SAMPLE_SIZES, QUICK_SAMPLE_SIZES = (60, 200), (60,)
 DIMENSIONS, QUICK_DIMENSIONS = (0, 1, 3, 5), (1, 3)
 DATASETS, QUICK_DATASETS = 300, 60  # of a cell
 STREAM_QUESTIONS, QUICK_STREAM_QUESTIONS = 2000, 200
-# Streams whose questions come in all sizes at once: mechanisms as `StreamConfig` names them.
+# Values of `StreamConfig.mechanisms`; the questions of these streams have mixed sizes.
 STREAMS = ("training", "held-out")
 SEED = 9_300_000
-# Pairs of targets that are asked about in a batch of a stream, of each label.
-_OF_A_BATCH = 8
+# From each batch of a stream come so many questions of each label.
+_QUESTIONS_PER_LABEL = 8
 
 
 def make_jobs(methods: Sequence[str], quick: bool) -> list[Job]:
-    """Lists, for each table and before and after fine-tuning, a job for each cell."""
+    """Lists one job for each (table, method, steps, cell)."""
     steps = QUICK_STEPS if quick else STEPS
     asked = QUICK_STREAM_QUESTIONS if quick else STREAM_QUESTIONS
     jobs = []
@@ -76,7 +76,7 @@ def make_jobs(methods: Sequence[str], quick: bool) -> list[Job]:
 
 
 def run(job: Job) -> Results:
-    """Asks the model, as it comes or adapted to the table, the questions of one cell."""
+    """Scores the model, before or after fine-tuning, on the questions of one cell."""
     name, steps = job.method.partition(":")[2] or DEFAULT_MODEL, job.number("steps")
     model, spent = prepared(name, str(job["table"]), steps, job.seed)
     if job["questions"] == "table":
@@ -96,7 +96,7 @@ def run(job: Job) -> Results:
 
 @cache
 def prepared(name: str, table: str, steps: int, seed: int) -> tuple[TrainedModel, float]:
-    """Loads a model and, unless steps = 0, adapts it to a table.
+    """Loads a model and, unless steps = 0, fine-tunes it on a table.
 
     Returns:
         The model, and the seconds that fine-tuning took.
@@ -129,7 +129,7 @@ def _of_table(job: Job) -> Labelled:
 
 
 def _of_stream(stream: Stream, count: int) -> Labelled:
-    """Draws questions of all sizes from a stream, as many of each label where a batch has them."""
+    """Draws questions of mixed sizes from a stream, half of each label if batches hold enough."""
     questions: list[Question] = []
     labels: list[int] = []
     number = 0
@@ -142,7 +142,7 @@ def _of_stream(stream: Stream, count: int) -> Labelled:
         x, z = batch.x.double().numpy(), batch.z.double().numpy()
         for label in (0, 1):
             dataset, pair = (batch.dependent[:, i, j] == bool(label)).nonzero(as_tuple=True)
-            order = torch.randperm(len(dataset), generator=generator)[:_OF_A_BATCH]
+            order = torch.randperm(len(dataset), generator=generator)[:_QUESTIONS_PER_LABEL]
             for b, p in zip(dataset[order].tolist(), pair[order].tolist(), strict=True):
                 given = z[b] if z.shape[2] else None
                 questions.append((x[b, int(i[p])], x[b, int(j[p])], given))

@@ -1,9 +1,9 @@
 """`graphs`: PC on tables from random nonlinear structural equation models (see `random_sems`).
 
-Stable PC with `uc_rule=0`, alpha fixed at .05 beforehand, ten graphs for each (mechanism, d), and
-fifty where no test takes long: over ten, intervals of distances to the CPDAG are wider than what
-lies between tests. All methods get the same tables, and the tables of one graph differ only in
-their number of rows.
+Stable PC with `uc_rule=0`; alpha was fixed at .05 beforehand. There are ten graphs for each
+(mechanism, d, n), and fifty in the cheapest cell: over ten graphs the intervals of the SHD are
+wider than the differences between tests. All methods get the same tables. The tables of one graph
+differ only in their number of rows.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ RESULT_COLUMNS = ("edges", *SCORES, "tests_asked", "tests_computed", "search_sec
 
 
 def make_jobs(methods: Sequence[str], quick: bool) -> list[Job]:
-    """Lists one job for each (mechanism, d, n, graph, method that is asked there)."""
+    """Lists one job for each (mechanism, d, n, graph, method), without the slow ones of KCI."""
     return [
         Job("graphs", method, (("mechanism", mechanism), ("d", d), ("n", n)), FIRST_SEED + graph)
         for mechanism in MECHANISMS
@@ -47,20 +47,20 @@ def make_jobs(methods: Sequence[str], quick: bool) -> list[Job]:
 
 
 def repetitions(d: int, n: int) -> int:
-    """Returns how many graphs of a kind a full run recovers."""
+    """Returns the number of graphs that a full run recovers for each mechanism."""
     return CHEAP_REPETITIONS if (d, n) == CHEAP_CELL else REPETITIONS
 
 
 def is_cheap_for_kcit(d: int, n: int) -> bool:
     """Says whether KCI recovers a graph within about a minute.
 
-    PC asks some 50 questions a variable at n = 200 and more with more rows; KCI takes .02 s for
-    each at n = 200, .15 s at 500 and .7 s at 1000.
+    PC asks about 50 questions per variable at n = 200, and more with more rows. For each of them
+    KCI takes .02 s at n = 200, .15 s at 500 and .7 s at 1000.
     """
     return n <= 200 or (d <= 10 and n <= 500)
 
 
-KCIT_NOTE = "kcit: n = 200, and d = 10 with n = 500; above, a graph takes it minutes to hours."
+KCIT_NOTE = "kcit runs at n = 200, and at d = 10, n = 500; above, a graph takes minutes to hours."
 
 
 def run(job: Job) -> Results:
@@ -125,7 +125,7 @@ def _caption(rows: pd.DataFrame) -> str:
 
 
 def summarise(rows: pd.DataFrame) -> pd.DataFrame:
-    """Averages over graphs; a cell of which a graph failed is left out.
+    """Averages over graphs; leaves out the cells in which a graph failed.
 
     Returns:
         One row for each (mechanism, d, n, method): means, and `f1_half` and `cpdag_shd_half`, the

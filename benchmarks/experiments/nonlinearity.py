@@ -1,8 +1,8 @@
 """`nonlinearity`: models trained on the six data models with one kind of link, tested on another.
 
-Four models, `acid-mlp08` to `acid-mlp64`, each trained on links of one richness alone, and beside
-them `acid-base` and classical tests; each is asked about the datasets of all four. The sizes are
-those of the models' training: n = 200, and d_z = 5, 10 and 20, of which 10 is drawn.
+Each of the models `acid-mlp08` to `acid-mlp64` was trained on one kind of link: an MLP with 8, 16,
+32 or 64 hidden units. They, `acid-base` and classical tests run on datasets with each kind of link.
+Sizes are within those of training: n = 200, and d_z = 5, 10 and 20. The picture shows d_z = 10.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ from benchmarks.pictures.heat_maps import draw_heat_maps
 MECHANISMS = ("mlp08", "mlp16", "mlp32", "mlp64")
 N = 200
 DIMENSIONS = (5, 10, 20)
-MAIN_DIMENSION = 10  # drawn, and printed in full
+MAIN_DIMENSION = 10  # shown in the picture, and printed in full
 
 MODELS = tuple(f"acid:acid-{mechanism}" for mechanism in MECHANISMS)
 METHODS = (*MODELS, "acid", "kcit", "fisherz")
@@ -47,7 +47,7 @@ def make_jobs(methods: Sequence[str], quick: bool) -> list[Job]:
 def report(rows: pd.DataFrame, picture: Path) -> str:
     """Prints one dimension in full and the AUC of all; draws heat maps of the first."""
     summary = summarise(rows, "d_z", "mechanism")
-    # Method by method: a model's four tests stand together.
+    # Sort by method, so that the four rows of a model stand together.
     order = {method: k for k, method in enumerate(summary["method"].unique())}
     summary = summary.sort_values("method", key=lambda names: names.map(order), kind="stable")
     main = summary[summary["d_z"] == MAIN_DIMENSION]

@@ -1,10 +1,9 @@
 """`random-dags`: questions that PC could ask, on random DAGs whose d-separations are known.
 
-One domain with the mechanisms that models are trained on, one that is linear and Gaussian, and
-three with mechanisms that training never sees. A cell is 200 datasets, one question each, in five
-folds of 40; half of the answers are "independent". Which questions are asked, and how hard they
-are, stands with `acid_causal.synthetic.random_dag_questions`. Rows keep their p-values, so that
-power can be read off at a level that a test really has.
+One domain has the mechanisms of training, one is linear and Gaussian, and three have mechanisms
+that no model is trained on. A cell has 200 datasets of one question each, in five folds of 40. Half
+of the questions are independent; `acid_causal.synthetic.random_dag_questions` says how questions
+are chosen. Rows store the p-values, so that power can be computed at any actual level.
 """
 
 from collections.abc import Sequence
@@ -46,7 +45,7 @@ CELLS = {
     "switching": _UNSEEN,
 }
 QUICK_CELLS: tuple[Cell, ...] = _grid((100, 300), (0, 3))
-# Domains whose cells are printed one by one, and what is printed of them.
+# Domains whose cells are printed one by one, and the columns that are printed.
 PRINTED = ("training", "linear-gaussian")
 PRINTED_COLUMNS = {"auc": "AUC", "actual_power": "power*", "type_1": "Type I error"}
 FIRST_SEED = 9_500_000
@@ -54,12 +53,12 @@ LEVEL = 0.05
 
 METHODS = ("acid", "kcit", "rcit", "fisherz", "scit", "scit-two-sided", "lcit", "gcm")
 QUICK_METHODS = ("acid", "kcit", "rcit", "fisherz")
-# See RCIT's note: its answers there say nothing, and would only blur its means.
+# With fewer rows RCIT rejects everything; see the note on it in `benchmarks.methods`.
 RCIT_SMALLEST_N = 101
 
 
 def make_jobs(methods: Sequence[str], quick: bool) -> list[Job]:
-    """Lists one job for each (domain, cell, fold, method that is asked there)."""
+    """Lists one job for each (domain, cell, fold, method), if the method runs there."""
     datasets = QUICK_DATASETS if quick else DATASETS
     return [
         Job(
@@ -83,14 +82,14 @@ def make_jobs(methods: Sequence[str], quick: bool) -> list[Job]:
 
 
 def is_asked(method: str, n: int, d_z: int) -> bool:
-    """Says whether a method is asked in a cell."""
+    """Says whether a method runs in a cell."""
     if method == "rcit" and d_z and n < RCIT_SMALLEST_N:
         return False
     return get_method(method).reaches(n, d_z)
 
 
 def run(job: Job) -> Results:
-    """Asks a method about the datasets of one fold."""
+    """Scores a method on the datasets of one fold."""
     from acid_causal.synthetic import random_dag_questions
 
     drawn = random_dag_questions(
@@ -129,7 +128,7 @@ def report(rows: pd.DataFrame, picture: Path) -> str:
     parts = [f"{datasets} datasets a cell, half of them independent. {CAPTION}", ""]
     parts += [_domain_table(summary), *notes_on(summary["method"])]
     if "rcit" in set(summary["method"]):
-        parts.append(f"rcit is asked at n >= {RCIT_SMALLEST_N} only, unless Z is empty.")
+        parts.append(f"rcit runs at n >= {RCIT_SMALLEST_N} only, unless Z is empty.")
     printed = summary[summary["domain"].isin(PRINTED)]
     for column, title in PRINTED_COLUMNS.items():
         if len(printed):
@@ -137,17 +136,17 @@ def report(rows: pd.DataFrame, picture: Path) -> str:
     return "\n".join(parts)
 
 
-CAPTION = f"""Means over the cells (n x d_z) in which a test is asked.
-power, Type I: at level {LEVEL}. power*: at the level where {LEVEL:.0%} of the cell's own
-independent datasets are rejected, which compares tests whose p-values do not hold."""
+CAPTION = f"""Means over the cells (n x d_z) in which a test runs.
+power, Type I: at level {LEVEL}. power*: with the threshold that rejects {LEVEL:.0%} of the cell's
+independent datasets, so that tests with different Type I errors can be compared."""
 
 
 def with_power(rows: pd.DataFrame) -> pd.DataFrame:
     """Averages over folds, and pools the folds' p-values.
 
     Returns:
-        What `summarise` gives for each (domain, n, d_z, method), `power`, and `actual_power`: that
-        at the level at which the test really rejects a share `LEVEL` of independent datasets.
+        The columns of `summarise` for each (domain, n, d_z, method); `power`, at the nominal level;
+        and `actual_power`, with the threshold at which the Type I error in the cell is `LEVEL`.
     """
     axes = ["domain", "n", "d_z", "method"]
     summary = summarise(rows, *axes[:-1])
@@ -166,13 +165,13 @@ def with_power(rows: pd.DataFrame) -> pd.DataFrame:
 def power_at(
     independent: NDArray[np.float64], dependent: NDArray[np.float64], level: float = LEVEL
 ) -> float:
-    """Returns the share of dependent datasets that are rejected at an actual level.
+    """Returns the power of a test at an actual Type I error.
 
     Args:
-        independent: p-values where H0 is true, shape (datasets,); at most a share `level` of them
-            is rejected.
-        dependent: p-values where it is not, shape (datasets,).
-        level: That share.
+        independent: p-values of independent datasets, shape (datasets,). The threshold is such that
+            at most a share `level` of them is rejected.
+        dependent: p-values of dependent datasets, shape (datasets,).
+        level: The Type I error.
     """
     allowed = int(level * len(independent) + 1e-9)
     threshold = np.sort(independent)[allowed]

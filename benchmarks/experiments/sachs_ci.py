@@ -1,16 +1,16 @@
-"""`sachs-ci`: all questions about two Sachs proteins given three others, 4620 of them.
+"""`sachs-ci`: all 4620 questions about two Sachs proteins given three others.
 
-The answer that counts as right is d-separation in the 17-edge consensus network. The table is the
-logarithm of the 853 observational rows, as for PC; ACID reads ranks and does not care. Fast tests
-answer all questions; these and the slow ones answer a fixed sample of 200 separated and 200
-connected questions, so that every two tests can be compared on the same questions.
+The reference is d-separation in the 17-edge consensus network. The table is the logarithm of the
+853 observational rows, as for PC; this makes no difference to ACID, which uses ranks. Fast tests
+answer all questions. All tests answer a fixed sample of 200 separated and 200 connected questions,
+so that any two tests can be compared on the same questions.
 
-Two more rows are about fine-tuned models and never mixed: `acid-adapted` has seen the table and no
-label, `acid-labelled` has seen labels of the consensus network, of other pairs than those it is
-asked about.
+Two more methods are fine-tuned models. `acid-adapted` is fine-tuned on the table without labels.
+`acid-labelled` is fine-tuned on labels of the consensus network; a question about a pair is
+answered by a model that has seen labels of other pairs only.
 
-Questions about one pair of proteins are not independent, so intervals come from a bootstrap over
-the 55 pairs. They say how far the figures hang on the pairs; the rows stay what they are.
+Questions about one pair of proteins are not independent of each other, so intervals come from a
+bootstrap over the 55 pairs.
 """
 
 import time
@@ -63,8 +63,8 @@ METHODS = (
 QUICK_METHODS = ("acid", "kcit", "scit", "rcit", "fisherz")
 SLOW_METHODS = ("kcit", "lcit", "gcm", "causalts")  # half a second a question, or more
 
-# `auc_adjacent` is about adjacent against separated pairs: connected pairs that are not adjacent
-# are left out, as their dependence may be as weak as the paths between them are long.
+# `auc_adjacent` compares adjacent with separated pairs. Connected pairs that are not adjacent are
+# left out: the longer the path between them, the weaker is their dependence.
 FIGURES = (*METRICS, "auc_adjacent")
 RESULT_COLUMNS = (
     *(f"{name}{suffix}" for name in FIGURES for suffix in ("", "_low", "_high")),
@@ -81,7 +81,7 @@ class Questions:
         asked: The questions, by columns of the Sachs table.
         labels: 1 where the pair is d-connected, shape (questions,).
         adjacent: Whether an edge joins the pair, shape (questions,).
-        pairs: Number of the pair, shape (questions,).
+        pairs: Index of the pair, shape (questions,).
     """
 
     asked: tuple[Question, ...]
@@ -90,7 +90,7 @@ class Questions:
     pairs: NDArray[np.int64]
 
     def at(self, index: NDArray[np.int64]) -> "Questions":
-        """Returns the questions at some places, in the order of the places."""
+        """Selects questions by their indices."""
         asked = tuple(self.asked[i] for i in index)
         return Questions(asked, self.labels[index], self.adjacent[index], self.pairs[index])
 
@@ -118,7 +118,7 @@ def all_questions() -> Questions:
 
 
 def sample(count: int, seed: int) -> Questions:
-    """Draws separated and connected questions, half of each; `ALL` gives every question."""
+    """Samples questions, half separated and half connected; with `ALL`, returns every question."""
     questions = all_questions()
     if count == ALL:
         return questions
@@ -137,25 +137,25 @@ Answer = Callable[[str, Array, Sequence[Question]], Sequence[float]]
 
 
 def one_at_a_time(method: str, data: Array, asked: Sequence[Question]) -> Sequence[float]:
-    """Asks a method that knows nothing of a table: each question comes as three arrays."""
+    """Asks a method that takes each question as three arrays."""
     return get_method(method).pvalues(
         [(data[:, [i]], data[:, [j]], data[:, list(cond)]) for i, j, cond in asked]
     )
 
 
 def by_table(method: str, data: Array, asked: Sequence[Question]) -> Sequence[float]:
-    """Asks ACID all questions together, as PC does: they share encodings."""
+    """Asks ACID all questions together, so that they share encodings as in PC."""
     tester = Tester(data, model=_model(method))
     return [result.pvalue for result in tester.test_many(asked)]
 
 
 def by_adapted(method: str, data: Array, asked: Sequence[Question]) -> Sequence[float]:
-    """Asks a model that was adapted to the table, without labels."""
+    """Asks a model that was fine-tuned on the table without labels."""
     return adapted_pvalues(data, asked, model=_model(method))
 
 
 def by_labelled(method: str, data: Array, asked: Sequence[Question]) -> Sequence[float]:
-    """Asks models that have seen labels of the consensus network, of other pairs."""
+    """Asks models that were fine-tuned on labels of other pairs in the consensus network."""
     questions = all_questions()
     labels = dict(zip(questions.asked, questions.labels.tolist(), strict=True))
     return labelled_pvalues(data, asked, labels, model=_model(method))
@@ -165,7 +165,7 @@ def _model(method: str) -> str:
     return method.partition(":")[2] or DEFAULT_MODEL
 
 
-# Methods whose answers to several questions about one table share work.
+# Methods that share work between questions about one table.
 BY_TABLE: Mapping[str, Answer] = {
     "acid": by_table,
     "acid-adapted": by_adapted,
@@ -260,8 +260,8 @@ s/test: all questions of the line together; alone: one question at a time, where
 NOTES = {
     "acid-adapted": "acid-adapted: fine-tuned on the table, 500 steps, without any label.",
     "acid-labelled": "acid-labelled: fine-tuned on labels, 500 steps on down-samples of 50 rows; "
-    "of five models each is asked about pairs of which it has seen no label.",
-    "scit": "scit: one-sided as published, a negative dependence looks independent to it.",
+    "five models, each for pairs of which it has seen no label.",
+    "scit": "scit: one-sided as published, so it misses negative dependence.",
 }
 
 

@@ -1,9 +1,9 @@
-"""`sachs-edges`: what the 853 cells show of each edge of the consensus network, test by test.
+"""`sachs-edges`: which edges of the consensus network each test can find in the 853 cells.
 
-PC removes an edge as soon as one question about its pair is answered "independent". So it loses a
-pair that is independent without any conditioning set whatever else it asks, and keeps one that is
-dependent then, and given each other protein alone, unless a larger set separates it. Both p-values
-of all 55 pairs tell which edges a test could find, and which no level would bring.
+PC removes an edge as soon as one test of its pair does not reject independence. It therefore never
+keeps a pair that looks independent without a conditioning set. It keeps a pair that looks dependent
+without one and given each other protein, unless a larger set separates it. A row has both p-values
+of a pair: without a conditioning set, and the largest one given another protein.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ def make_jobs(methods: Sequence[str], quick: bool) -> list[Job]:
 
 
 def run(job: Job) -> Results:
-    """Asks about a pair without any conditioning set, and given each other protein alone."""
+    """Tests a pair without a conditioning set, and given each other protein alone."""
     sachs = load_sachs()
     table = dict(zip(sachs.columns, np.log(sachs.data).T[..., None], strict=True))
     x, y = table.pop(str(job["x"])), table.pop(str(job["y"]))

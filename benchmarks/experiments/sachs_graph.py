@@ -1,10 +1,10 @@
 """`sachs-graph`: PC and FCI on the 853 observational cells of Sachs et al. (2005).
 
-Stable PC with `uc_rule=0`, and FCI, alpha fixed at .05 beforehand. Each test gets the raw
-intensities, their logarithms and their normal scores. Then PC on 20 bootstrap resamples for the
-fast tests, and on 20 subsamples of 600 rows beside them: a bootstrap repeats a third of its rows,
-which tests take for dependence, so its graphs are denser than that of the table. Truth: the 17-edge
-consensus network, and in further columns the 20-edge one.
+Stable PC with `uc_rule=0`, and FCI; alpha was fixed at .05 beforehand. Each test runs on the raw
+intensities, on their logarithms and on their normal scores. The fast tests also run on resampled
+rows: 20 bootstrap samples and 20 subsamples of 600 rows. A third of the rows of a bootstrap sample
+are copies. Tests take these for dependence, so its graphs are denser than that of the table. The
+reference is the 17-edge consensus network, and in further columns the 20-edge one.
 """
 
 import warnings
@@ -74,7 +74,7 @@ def make_jobs(methods: Sequence[str], quick: bool) -> list[Job]:
 
 
 def _transforms(method: str, quick: bool) -> Sequence[str]:
-    # KCI takes minutes, which a quick run spares.
+    # KCI takes minutes, so a quick run has it on one input only.
     return ("log",) if quick and not _is_fast(method) else tuple(TRANSFORMS)
 
 

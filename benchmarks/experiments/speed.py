@@ -1,8 +1,8 @@
 """`speed`: seconds and memory of one test and of PC, for ACID and for the tests it replaces.
 
 Each job runs in a fresh process (see `timing`), with one thread unless it says otherwise. PC gets
-tables from random models with MLP equations (see `random_sems`). Rows on a GPU are made where there
-is one; a table is made without them where they are missing.
+tables from random models with MLP equations (see `random_sems`). Rows on a GPU need a machine that
+has one; without these rows the report has no GPU tables.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,10 +33,10 @@ METHODS = ("acid", "kcit", "fastkci", "rcit", "fisherz")
 QUICK_METHODS = ("acid", "kcit", "rcit", "fisherz")
 SLOW_METHODS = ("kcit", "fastkci")
 SEED = 9_200_000
-D_Z = 5  # of single tests, unless they are about it
-D = 10  # of tables for PC, unless they are about it
-SAMPLED = 12  # questions of a PC run that is too long
-FIT_RANGE = 2000, 200_000  # rows over which the exponent of n is fitted: those of all fast tests
+D_Z = 5  # of single tests, where d_z does not vary
+D = 10  # variables of PC runs, where their number does not vary
+SAMPLED = 12  # questions that are timed instead of a PC run that takes too long
+FIT_RANGE = 2000, 200_000  # n for fitting the exponent; all fast tests have these rows
 
 RESULT_COLUMNS = ("seconds_per_test", "search_seconds", "tests_computed", "sampled", "peak_mib")
 
@@ -86,7 +86,7 @@ QUICK = Plan(
     d_z=(0, 20),
     pc_n=(100, 200),
     pc_d=(20,),
-    # Not all threads: where others compute too, they wait for one another for minutes.
+    # Without ALL_THREADS: on a busy machine threads wait for one another for minutes.
     modes=(NO_PREFETCH, WARM_CACHE),
     mode_d=10,
     n_of_sizes=200,
@@ -154,7 +154,7 @@ def run(job: Job) -> Results:
 
 
 def is_sampled(method: str, n: int, d: int) -> bool:
-    """Says whether a whole run of PC would take a slow test too long."""
+    """Says whether a whole run of PC with this test would take too long."""
     largest = {"kcit": 500, "fastkci": 0}
     return method in SLOW_METHODS and (n > largest[method] or d > D)
 

@@ -1,12 +1,12 @@
-"""`training`: how AUC and loss fall into place while a model trains, in the paper's setting.
+"""`training`: AUC and loss during training, in the paper's setting.
 
-MLP-16 links, n from 50 to 200, d_z from 5 to 20; one run with the paper's head and one with ours,
-the rest of the recipe equal. At some steps the run stops and is asked about a fixed set of
-datasets; one row for each (head, step, seed). A job trains from the step of the job before, in
-`runs/training`, so that jobs of one run wait for one another, and a run that is cut short goes on.
+MLP-16 links, n from 50 to 200, d_z from 5 to 20. One run has the paper's head and one has ours; the
+rest of the recipe is the same. At some steps the network is evaluated on fixed datasets, which
+gives one row for each (head, step, seed). A job goes on from the step of the job before it, in
+`runs/training`; so the jobs of a run depend on each other, and a stopped run can go on.
 
-The paper's 50,000 steps of 25,000 entries would take one core a day for each head: they run where
-there is a GPU. A reduced run, of fewer and smaller steps, runs anywhere.
+The paper's 50,000 steps of 25,000 entries would take a day on one core for each head, so they need
+a GPU. A reduced run, with fewer steps and smaller batches, runs anywhere.
 """
 
 import math
@@ -44,11 +44,11 @@ class Plan:
     """One run of a head.
 
     Attributes:
-        steps: When the network is looked at; the learning rate falls until the last of them.
+        steps: Steps at which the network is evaluated; the last one ends the run.
         entries: Scalars in a batch.
         warmup: Steps of warm-up.
-        datasets: That it is asked about in each of the six cells.
-        needs_gpu: Whether it would take a CPU a day.
+        datasets: Number of datasets in each of the six cells of the evaluation.
+        needs_gpu: Whether a CPU would take about a day.
     """
 
     steps: tuple[int, ...]
@@ -60,7 +60,7 @@ class Plan:
 
 PAPER = Plan((500, 1000, 2000, 5000, 10_000, 20_000, 50_000), 25_000, 500, 200, needs_gpu=True)
 REDUCED = Plan((250, 500, 1000, 2000), 6000, 100, 200)
-# For seeing that all works; far too few steps to learn much.
+# Shows that everything works; too few steps to learn much.
 QUICK = Plan((20, 60, 120), 6000, 20, 40)
 SEEDS = (0,)
 
@@ -100,7 +100,7 @@ def runs_here(job: Job) -> bool:
 
 
 def run(job: Job) -> Results:
-    """Trains until the job's step and asks about the fixed datasets."""
+    """Trains until the job's step and evaluates the network on the fixed datasets."""
     plan, step, device = plan_of(job), job.number("step"), resolve_device("auto")
     recipe = recipe_of(job.method, job.seed, plan)
     folder = RUNS / f"{job.method}-{plan.steps[-1]}-{job.seed}"

@@ -18,16 +18,16 @@ def kcit(x: Array, y: Array, z: Array | None) -> float:
 
 
 def rcit(x: Array, y: Array, z: Array | None) -> float:
-    """Its approximation by random Fourier features."""
+    """The approximation of KCI by random Fourier features."""
     if z is None:
         return RIT().compute_pvalue(x, y)[0]
     return RCIT().compute_pvalue(x, y, z)[0]
 
 
 def fastkci(x: Array, y: Array, z: Array | None) -> float:
-    """Its approximation by blocks of rows."""
-    # FastKCI asks joblib for all cores. In one process it is timed like the others, and it draws
-    # from the generator that the job has seeded.
+    """The approximation of KCI that splits the rows into blocks."""
+    # FastKCI uses joblib with all cores. In one process its time is comparable, and it draws from
+    # the generator that the job has seeded.
     with joblib.parallel_config(backend="sequential"):
         if z is None:
             return FastKCI_UInd().compute_pvalue(x, y)[0]
@@ -45,25 +45,25 @@ METHODS = (
         "kcit",
         one_by_one(kcit),
         lambda n, d_z: n <= 500,
-        "asked at n <= 500: its cost grows with n^3.",
+        "runs at n <= 500: its cost grows with n^3.",
     ),
     Method(
         "rcit",
         one_by_one(rcit),
-        note="at n <= 100 its 100 features of Z fit every row, and p is 0 whatever the data.",
+        note="at n <= 100 its 100 features of Z fit every row, and p is always 0.",
     ),
     Method(
         "fisherz",
         one_by_one(fisherz),
         lambda n, d_z: n > d_z + 3,
-        "asked at n > d_z + 3, where it has degrees of freedom.",
+        "runs at n > d_z + 3, where it has degrees of freedom.",
     ),
-    # Its ten blocks hold n / 10 rows; those with fewer than six are skipped, and below n of about
-    # 60 none is left and p is 0 whatever the data.
+    # It has ten blocks of n / 10 rows, and skips blocks with fewer than six. Below n = 60 none is
+    # left, and p is always 0.
     Method(
         "fastkci",
         one_by_one(fastkci),
         lambda n, d_z: 100 <= n <= 300,
-        "asked at 100 <= n <= 300: blocks too small below, 2 s a test above.",
+        "runs at 100 <= n <= 300: blocks are too small below, and a test takes 2 s above.",
     ),
 )

@@ -1,9 +1,9 @@
-"""Models that were fine-tuned on a table, as methods: two kinds that are never mixed.
+"""Models that are fine-tuned on a table, as methods.
 
-`adapted_pvalues` has seen the table and no label (`acid_causal.finetune`). `labelled_pvalues` has
-seen labels, as in the paper: 500 steps on down-samples of 50 rows. Its questions are dealt into
-folds by their pair of variables, and each fold is answered by a model that has seen labels of the
-other folds' pairs only.
+`adapted_pvalues` uses the table without labels (`acid_causal.finetune`). `labelled_pvalues` uses
+labels, as in the paper: 500 steps on subsamples of 50 rows. It splits the pairs of variables into
+folds. The questions of a fold are answered by a model that was fine-tuned on labels of the other
+folds.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,9 +28,8 @@ Array = NDArray[np.float64]
 
 STEPS = 500
 NULL_QUESTIONS = 15_000
-# Of fine-tuning with labels.
-NULL_QUESTIONS_OF_A_FOLD = 6000
-ROWS = 50  # of a down-sample
+NULL_QUESTIONS_PER_FOLD = 6000  # with labels
+ROWS = 50  # of a subsample
 FOLDS = 5
 DATASETS = 64  # in a batch
 LEARNING_RATE = 3e-4
@@ -40,13 +39,13 @@ SEED = 9_200_000
 def adapted_pvalues(
     data: Array, asked: Sequence[Question], *, model: str = defaults.MODEL, steps: int = STEPS
 ) -> list[float]:
-    """Answers with a model that was adapted to the table, without labels.
+    """Answers questions with a model that is fine-tuned on the table, without labels.
 
     Args:
         data: The table, (n, d).
         asked: Questions about its columns.
-        model: What to adapt; done once for each table.
-        steps: Of fine-tuning.
+        model: The model to fine-tune; this is done once for each table.
+        steps: Steps of fine-tuning.
     """
     tuned = _adapted(data.tobytes(), data.shape, model, steps)
     return [answer.pvalue for answer in Tester(data, model=tuned).test_many(asked)]
@@ -60,29 +59,29 @@ def labelled_pvalues(
     model: str = defaults.MODEL,
     steps: int = STEPS,
 ) -> list[float]:
-    """Answers each question with a model that has seen labels, but none of the question's pair.
+    """Answers each question with a model that has seen labels of other pairs only.
 
     Args:
         data: The table, (n, d).
-        asked: Questions about its columns, all of them among those with labels.
-        labels: 1 where the variables of a question are dependent.
-        model: What to start from. All folds are tuned at the first call about a table.
-        steps: Of fine-tuning, for each fold.
+        asked: Questions about its columns; `labels` has each of them.
+        labels: The label of each question: 1 for dependent, 0 for independent.
+        model: The model to fine-tune, once for each table and fold.
+        steps: Steps of fine-tuning for each fold.
     """
     known = tuple(labels.items())
     fold_of = folds([question for question, _ in known])
     content = data.tobytes()
     tuned = [_labelled(content, data.shape, known, fold, model, steps) for fold in range(FOLDS)]
     pvalues = np.empty(len(asked))
-    for fold, answering in enumerate(tuned):
+    for fold, of_fold in enumerate(tuned):
         places = [k for k, question in enumerate(asked) if fold_of[question[:2]] == fold]
-        answers = Tester(data, model=answering).test_many([asked[k] for k in places])
+        answers = Tester(data, model=of_fold).test_many([asked[k] for k in places])
         pvalues[places] = [answer.pvalue for answer in answers]
     return pvalues.tolist()
 
 
 def folds(questions: Sequence[Question]) -> dict[tuple[int, int], int]:
-    """Deals the pairs of variables that questions are about into folds of equal size."""
+    """Assigns each pair of variables to a fold, at random; the folds have equal sizes."""
     pairs = sorted({(i, j) for i, j, _ in questions})
     order = np.random.default_rng(SEED).permutation(len(pairs))
     return {pairs[k]: place % FOLDS for place, k in enumerate(order.tolist())}
@@ -122,17 +121,17 @@ def _labelled(
     network, seed = parent.network, SEED + fold
     train_on(network, lambda _, generator: seen.draw(generator), config, seed=seed, progress=False)
     null = fit_null(
-        network, parent.recipe.stream, seed=seed, questions=NULL_QUESTIONS_OF_A_FOLD, progress=False
+        network, parent.recipe.stream, seed=seed, questions=NULL_QUESTIONS_PER_FOLD, progress=False
     )
     return replace(parent, network=network, null=null, history={})
 
 
 @dataclass(frozen=True)
 class LabelledTable:
-    """A table and questions about it whose answers are known, all with sets of one size.
+    """A table and labelled questions about it, with conditioning sets of one size.
 
     Attributes:
-        values: The table, as a network reads it.
+        values: The table after the network's transform.
         columns: X, Y and Z of each question.
         labels: 1 where X and Y are dependent.
     """
@@ -142,7 +141,7 @@ class LabelledTable:
     labels: Int[Tensor, " questions"]
 
     def draw(self, generator: Generator) -> Batch:
-        """Draws questions, as many of each label, each about a down-sample of its own."""
+        """Draws questions, half of each label, each on its own subsample of the rows."""
         questions = torch.cat([self._choose(label, generator) for label in (0, 1)])
         drawn = torch.rand((len(questions), len(self.values)), generator=generator)
         rows = drawn.argsort(dim=1)[:, :ROWS]

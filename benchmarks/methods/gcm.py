@@ -47,18 +47,18 @@ def gcm(x: Array, y: Array, z: Array | None) -> float:
 
 
 def residual(values: Array, z: Array, seed: int) -> Array:
-    """Returns what boosted trees leave of a variable, each row predicted by trees of other rows.
+    """Returns the residuals of a variable given Z, by cross-validated boosted trees.
 
-    The authors regress in-sample with the number of trees chosen by cross-validation. Boosted trees
-    come close to fitting their own rows, which costs power, so here the predictions are those of
-    the cross-validation, at the number of trees that is best for the variable. Trees are smaller
-    than scikit-learn's, and so are leaves: where few rows in the tails of Z share a leaf with many,
-    what is left of a common cause looks like dependence.
+    The authors choose the number of trees by cross-validation and then predict in-sample. Boosted
+    trees nearly fit their training rows, which costs power, so here each row is predicted by trees
+    of the other folds, with the number of trees that has the least error. Trees and leaves are
+    smaller than scikit-learn's defaults: in large leaves the rows in the tails of Z are predicted
+    badly, and what is left of a common cause looks like dependence.
 
     Args:
         values: Centred, shape (n,).
-        z: Shape (n, d_z); without columns the values are returned as they are.
-        seed: Of the folds.
+        z: Shape (n, d_z); if it has no columns, the values are returned unchanged.
+        seed: Seed of the folds and of the trees.
     """
     if not z.shape[1]:
         return values
@@ -76,6 +76,6 @@ METHODS = (
         "gcm",
         one_by_one(gcm),
         lambda n, d_z: n >= SMALLEST_N,
-        f"out-of-fold predictions of boosted trees; asked at n >= {SMALLEST_N}.",
+        f"out-of-fold predictions of boosted trees; runs at n >= {SMALLEST_N}.",
     ),
 )

@@ -1,4 +1,4 @@
-"""LCIT: the correlation of what conditional normalising flows leave of X and Y.
+"""LCIT: the correlation of the latent variables of X and Y under conditional normalising flows.
 
 References:
     Duong and Nguyen, "Conditional Independence Testing via Latent Representation Learning",
@@ -16,7 +16,7 @@ from acid_causal.errors import InputError
 from benchmarks.methods.method import Array, Method, one_by_one, single_columns, standardised
 
 COMPONENTS = 32
-# The description leaves it open; 4 to 64 units differ by less than 60 datasets can tell.
+# The paper does not say. On 60 datasets 4 to 64 units made no visible difference.
 HIDDEN = 32
 LEARNING_RATE = 5e-3
 WEIGHT_DECAY = 5e-5
@@ -25,7 +25,7 @@ BATCH = 64
 VALIDATION = 0.3
 PATIENCE = 10
 QUANTILES = (0.025, 0.975)  # to which the data are clipped
-# Phi^-1 of it is -5: further out a flow's cumulative probability is no better than a guess.
+# Phi^-1 of this is -5. Further out the cumulative probability of a flow is not reliable.
 _SMALLEST_U = 3e-7
 
 
@@ -48,7 +48,7 @@ def lcit(x: Array, y: Array, z: Array | None) -> float:
         raise InputError(f"LCIT needs at least four rows, got {len(x)}")
     x, y, z = _clipped(x), _clipped(y), _clipped(z)
     targets = np.stack([standardised(x), standardised(y)])
-    # A constant among Z says nothing. The shape is said for the case that nothing is left.
+    # Constant columns of Z are left out. The explicit shape covers the case that none is left.
     varying = [standardised(column) for column in z.T if np.ptp(column) > 0]
     given = np.reshape(varying, (len(varying), len(x))).T
     latent_x, latent_y = latents(torch.as_tensor(targets), torch.as_tensor(given)).numpy()
@@ -65,7 +65,7 @@ def _clipped(values: Array) -> Array:
 def latents(targets: Tensor, given: Tensor) -> Tensor:
     """Fits a flow for each target and maps the target to its latent normal variable.
 
-    The flows share no parameter, and each stops by itself; only the loop is common to them.
+    The flows share no parameters, and each has its own early stopping; they only share the loop.
 
     Args:
         targets: Shape (targets, n).
@@ -144,6 +144,6 @@ METHODS = (
         "lcit",
         one_by_one(lcit),
         lambda n, d_z: n > 3,
-        f"asked at n > 3; at n <= 92 one batch holds all training rows: at most {EPOCHS} steps.",
+        f"runs at n > 3; at n <= 92 one batch holds all training rows: at most {EPOCHS} steps.",
     ),
 )

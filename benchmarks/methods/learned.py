@@ -1,4 +1,4 @@
-"""`acid`: the package's test, one question at a time or many tables in a batch."""
+"""`acid`: the package's test, for one question at a time or many in a batch."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -20,36 +20,35 @@ _ENTRIES = 32_768
 
 
 def one_by_one(questions: Sequence[Question], model: str, null: str | None = None) -> list[float]:
-    """Asks as a user does, so that seconds are honest.
+    """Answers questions one at a time with `ci_test`, as a user would; for measuring time.
 
     Args:
-        questions: What to ask.
+        questions: The questions.
         model: A model's name or its weights file.
-        null: Where p-values come from; None: the model's own.
+        null: The null distribution; None: the model's default.
     """
     loaded = load(model)
     return [float(ci_test(x, y, z, model=loaded, null=null).pvalue) for x, y, z in questions]
 
 
 def in_batches(questions: Sequence[Question], model: str) -> list[float]:
-    """Asks about many tables of one shape at once, where only the p-values matter.
+    """Answers many questions of one shape in batches, which is faster.
 
-    `ci_test` takes one table; here the network sees many side by side, which saves the fixed cost
-    of each. The p-values are the same up to rounding. Tables that the tester would change before
-    the network sees them are asked about alone, as are variables that Z determines.
+    The p-values are those of `ci_test` up to rounding. Questions for which the tester drops rows or
+    columns, or in which Z determines X or Y, are answered one by one.
     """
     loaded = load(model)
     x, y, z = questions[0]
     entries = sum(part.size for part in (x, y, z) if part is not None)
     step = max(1, _ENTRIES // entries)
     pvalues = np.empty(len(questions))
-    alone = [k for k, question in enumerate(questions) if _is_changed(question, loaded)]
-    together = np.setdiff1d(np.arange(len(questions)), alone)
+    single = [k for k, question in enumerate(questions) if _is_changed(question, loaded)]
+    together = np.setdiff1d(np.arange(len(questions)), single)
     for start in range(0, len(together), step):
         batch = together[start : start + step]
         pvalues[batch], determined = _ask([questions[k] for k in batch], loaded)
-        alone += batch[determined].tolist()
-    pvalues[alone] = one_by_one([questions[k] for k in alone], model)
+        single += batch[determined].tolist()
+    pvalues[single] = one_by_one([questions[k] for k in single], model)
     return pvalues.tolist()
 
 

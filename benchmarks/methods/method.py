@@ -1,4 +1,4 @@
-"""What a method is, and what the adapters share."""
+"""`Method`, and helpers that the methods share."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -14,20 +14,20 @@ Array = NDArray[np.float64]
 # x of shape (n, d_x), y (n, d_y), z (n, d_z) or None.
 Question = tuple[Array, Array, Array | None]
 
-# A column whose spread is rounding, next to its own size, holds no information.
+# A column whose standard deviation is below this share of its size counts as constant.
 _ROUNDING = 1e-10
 
 
 @dataclass(frozen=True)
 class Method:
-    """A test and the settings in which it is asked.
+    """A test and the settings in which it runs.
 
     Attributes:
         name: Name in the CSV.
-        pvalues: From many questions of one shape to their p-values.
-        reaches: Whether the experiments on synthetic data ask it at (n, d_z).
-        note: What a reader of its figures should know, such as its reach; printed below tables.
-        in_batches: The same p-values sooner, for experiments that do not compare seconds.
+        pvalues: Maps questions of one shape to their p-values.
+        reaches: Whether it runs at (n, d_z) in the experiments on synthetic data.
+        note: What a reader of its figures should know, such as its sizes; printed below tables.
+        in_batches: A faster `pvalues`, for experiments that do not measure time.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Method:
 def one_by_one(
     test: Callable[[Array, Array, Array | None], float],
 ) -> Callable[[Sequence[Question]], list[float]]:
-    """Makes the `pvalues` of a test that takes one question at a time; NaN becomes an error."""
+    """Turns a test of one question into `Method.pvalues`, which raises an error if p is NaN."""
 
     def pvalues(questions: Sequence[Question]) -> list[float]:
         return [_checked(float(test(x, y, z))) for x, y, z in questions]
@@ -55,10 +55,10 @@ def _checked(pvalue: float) -> float:
 
 
 def single_columns(name: str, x: Array, y: Array, z: Array | None) -> tuple[Array, Array, Array]:
-    """Takes a question of a test of two single variables apart.
+    """Checks that X and Y have one column each, and returns the question's arrays.
 
     Args:
-        name: The test's, for the error.
+        name: Name of the test, for the message.
         x: Shape (n, 1).
         y: Shape (n, 1).
         z: Shape (n, d_z), or None.
@@ -79,10 +79,10 @@ def standardised(values: Array, size: float | None = None) -> Array:
 
     Args:
         values: Shape (n,).
-        size: What counts as large for the column; its own largest value if None.
+        size: Scale of the original column; None: the largest absolute value.
 
     Raises:
-        InputError: Nothing but rounding is left of it, so there is nothing to test.
+        InputError: The column is constant up to rounding.
     """
     centred = values - values.mean()
     sd = centred.std()
@@ -93,5 +93,5 @@ def standardised(values: Array, size: float | None = None) -> Array:
 
 
 def random_seed() -> int:
-    """Draws a seed for a generator of a method's own, so that it follows from the job's seed."""
+    """Draws a seed for a method's own generator from torch's, which the job has seeded."""
     return int(torch.randint(2**32, ()))

@@ -1,7 +1,7 @@
 """All methods by name.
 
-`acid` is `acid_causal`'s default model; `acid:NAME` is another one, by name or by the path of its
-weights, so that two models can be compared in one run.
+`acid` is the default model of `acid_causal`. `acid:NAME` is another one, by its name or the path of
+its weights file.
 """
 
 import hashlib
@@ -16,11 +16,11 @@ from benchmarks.methods import causal_learn, causalts_kci, gcm, lcit, learned, s
 from benchmarks.methods.method import Method
 
 DEFAULT_MODEL = defaults.MODEL
-# Trained as the paper's model: on its six data models, with links MLP-16, and on nothing else.
+# Trained as the paper's model: on the six data models alone, with links MLP-16.
 AS_IN_THE_PAPER = "acid:acid-mlp16"
 PERMUTATION = "acid-permutation"
 
-_SIZED_NULL = 'trained on the six data models alone; null="sized": given n and d_z alone.'
+_SIZED_NULL = 'trained on the six data models alone; null="sized", given n and d_z.'
 
 _CLASSICAL = {
     method.name: method
@@ -48,8 +48,7 @@ def get_method(name: str) -> Method:
         return Method(
             name,
             partial(learned.one_by_one, model=model or DEFAULT_MODEL, null="permutation"),
-            note='null="permutation": drawn from each table itself, '
-            f"{defaults.PERMUTATIONS} permutations.",
+            note=f'null="permutation", with {defaults.PERMUTATIONS} permutations of each table.',
         )
     if name not in _CLASSICAL:
         raise unknown("method", name, (*_CLASSICAL, "acid", PERMUTATION))
@@ -70,9 +69,9 @@ def pick(requested: Iterable[str], offered: Sequence[str]) -> list[str]:
 
 
 def weights_sha256(name: str) -> str:
-    """Returns the digest of a learned method's weights; empty for one without any, or not found.
+    """Returns the SHA-256 of a method's weights file; "" if it has none or the file is missing.
 
-    For a model that is fine-tuned in a benchmark they are those that it starts from.
+    For a model that a benchmark fine-tunes it is the file before fine-tuning.
     """
     base, _, model = name.partition(":")
     if base.partition("-")[0] != "acid":

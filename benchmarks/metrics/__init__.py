@@ -1,1 +1,1 @@
-"""How far tests and graphs are from the truth."""
+"""Metrics of tests and of graphs, given the truth."""

@@ -1,18 +1,18 @@
-"""How good a conditional independence test is, from p-values and labels."""
+"""Metrics of a conditional independence test, from p-values and labels."""
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 from sklearn.metrics import f1_score, roc_auc_score
 
-# Figures of a test in the order of the CSV. Papers differ in which class F1 is about, hence two.
+# In the order of the CSV. Papers differ in which class is positive for F1, so there are two.
 METRICS = ("auc", "f1_dependence", "f1_independence", "type_1", "type_2")
 
 
 def metrics_of(
     pvalues: NDArray[np.float64], labels: NDArray[np.int64], alpha: float = 0.05
 ) -> dict[str, float]:
-    """Scores a test's answers.
+    """Computes the metrics of a test.
 
     Args:
         pvalues: Shape (datasets,).
@@ -20,7 +20,7 @@ def metrics_of(
         alpha: Level of the decisions; the area under the ROC curve does not depend on it.
 
     Returns:
-        One figure for each name in `METRICS`.
+        A value for each name in `METRICS`.
     """
     rejected = (pvalues < alpha).astype(np.int64)
     return {
@@ -33,10 +33,10 @@ def metrics_of(
 
 
 def fold_interval(values: NDArray[np.float64], level: float = 0.95) -> tuple[float, float]:
-    """Returns the mean over folds and the half width of its Student interval.
+    """Returns the mean over folds and the half width of its Student t interval.
 
     Args:
-        values: One figure a fold, shape (folds,), at least two.
+        values: One value for each fold, shape (folds,), at least two.
         level: Coverage of the interval.
     """
     half = stats.t.ppf((1 + level) / 2, len(values) - 1) * stats.sem(values)

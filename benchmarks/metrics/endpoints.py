@@ -1,4 +1,4 @@
-"""Mixed graphs as causal-learn's endpoint matrices, and their text form."""
+"""Mixed graphs as causal-learn's endpoint matrices and as text."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,8 @@ from causallearn.graph.GraphNode import GraphNode
 from causallearn.utils.DAG2CPDAG import dag2cpdag
 from numpy.typing import NDArray
 
-# Entry [i, j] is the mark at i of the edge between i and j: i -> j is TAIL there, ARROW at [j, i].
+# Entry [i, j] is the mark at i of the edge between i and j. For i -> j it is TAIL, and [j, i] is
+# ARROW.
 Endpoints = NDArray[np.int64]
 NONE, TAIL, ARROW, CIRCLE = 0, -1, 1, 2
 
@@ -25,7 +26,7 @@ def from_dag(dag: nx.DiGraph) -> Endpoints:
 
 
 def cpdag_of(dag: nx.DiGraph) -> Endpoints:
-    """Returns the endpoints of the CPDAG that stands for a DAG's Markov equivalence class."""
+    """Returns the endpoints of a DAG's CPDAG, which represents its Markov equivalence class."""
     nodes = {name: GraphNode(str(name)) for name in dag}
     graph = Dag(list(nodes.values()))
     for cause, effect in dag.edges:
@@ -43,7 +44,7 @@ def to_text(endpoints: Endpoints, columns: Sequence[str]) -> str:
 
 
 def from_text(text: str, columns: Sequence[str]) -> Endpoints:
-    """Reads what `to_text` wrote."""
+    """Reads the output of `to_text`."""
     endpoints = np.zeros((len(columns), len(columns)), dtype=np.int64)
     for edge in filter(None, text.split("; ")):
         left, marks, right = edge.split(" ")

@@ -1,4 +1,4 @@
-"""How far a recovered graph is from a true DAG.
+"""Metrics of a recovered graph, given the true DAG.
 
 All functions take an endpoint matrix of shape (d, d) (see `endpoints`) and the DAG, whose nodes are
 in the order of the matrix.
@@ -16,7 +16,7 @@ from benchmarks.metrics.endpoints import ARROW, CIRCLE, NONE, TAIL, Endpoints, c
 
 @dataclass(frozen=True)
 class SkeletonScores:
-    """Agreement of two skeletons; a score that divides by nought is 0."""
+    """Precision, recall and F1 of a skeleton; 0 where the denominator is 0."""
 
     precision: float
     recall: float
@@ -29,7 +29,7 @@ def number_of_edges(estimate: Endpoints) -> int:
 
 
 def skeleton_scores(estimate: Endpoints, dag: nx.DiGraph) -> SkeletonScores:
-    """Scores the adjacencies, an adjacency being the positive class."""
+    """Scores the skeleton; adjacent pairs are the positive class."""
     pairs = np.triu_indices(len(estimate), k=1)
     precision, recall, f1, _ = precision_recall_fscore_support(
         from_dag(dag)[pairs] != NONE,
@@ -53,11 +53,11 @@ def cpdag_shd(estimate: Endpoints, dag: nx.DiGraph) -> int:
 def pag_shd(estimate: Endpoints, dag: nx.DiGraph) -> int:
     """Structural Hamming distance of a PAG to the true PAG without latents, by arrowheads.
 
-    A pair costs 1 where adjacency or arrowheads differ; a circle is read as a tail. Without latent
-    variables the arrowheads of the true PAG are those of the true CPDAG, so the figure can stand
-    beside PC's CPDAG-SHD. Tails are not scored because causal-learn 0.1.4.8 puts wrong ones: its
-    rules for selection bias turn circles of the 17-edge Sachs network into tails even when they are
-    given d-separation itself.
+    A pair costs 1 if adjacency or arrowheads differ; a circle counts as a tail. Without latent
+    variables the true PAG has the arrowheads of the true CPDAG, so the distance can be compared
+    with PC's CPDAG-SHD. Tails are not scored because some of causal-learn 0.1.4.8 are wrong: given
+    the d-separations of the 17-edge Sachs network, its rules for selection bias turn circles into
+    tails.
     """
     return cpdag_shd(np.where(estimate == CIRCLE, TAIL, estimate), dag)
 
@@ -68,8 +68,8 @@ def dag_shd(estimate: Endpoints, dag: nx.DiGraph, undirected: Literal["wrong", "
     Args:
         estimate: Endpoints of the CPDAG.
         dag: The truth.
-        undirected: Whether an undirected edge between adjacent variables costs 1 or nothing. A fair
-            figure lies between, as an undirected edge does not claim a direction.
+        undirected: Whether an undirected edge between adjacent variables costs 1 ("wrong") or 0
+            ("right"). Such an edge claims no direction, so the two are bounds.
     """
     wrong = _differing_pairs(estimate, from_dag(dag))
     if undirected == "wrong":
@@ -82,11 +82,11 @@ EdgeClass = Literal["undirected", "right", "reversed", "extra", "missing"]
 
 
 def classify_edges(estimate: Endpoints, dag: nx.DiGraph) -> dict[tuple[int, int], EdgeClass]:
-    """Sorts edges by how they agree with the true DAG.
+    """Classifies edges by their agreement with the true DAG.
 
     Returns:
-        For each pair that is adjacent in either graph its class. The pair (i, j) is turned as the
-        edge is drawn, from i to j: as in the DAG if it is missing, as in the estimate else. A
+        The class of each pair that is adjacent in either graph. A pair (i, j) stands for an edge
+        that is drawn from i to j: as in the DAG if it is missing, otherwise as in the estimate. A
         bidirected edge between adjacent variables counts as reversed.
     """
     truth = from_dag(dag)

@@ -1,1 +1,1 @@
-"""The pictures: one look (`style`), one module for each kind."""
+"""The pictures: a common style, and one module for each kind."""

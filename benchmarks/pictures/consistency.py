@@ -11,10 +11,10 @@ _ACROSS = 7
 
 
 def draw_consistency(rows: pd.DataFrame, level: float, path: Path) -> None:
-    """Draws each case: hollow marks where it is independent, full ones where it is dependent.
+    """Draws each case: hollow marks for independent data, full ones for dependent data.
 
     Args:
-        rows: one a (method, case, n, d_z), with `type_1` and `power`; cells of d_z are averaged.
+        rows: one for each (method, case, n, d_z), with `type_1` and `power`; averaged over d_z.
         level: of the tests.
         path: the PNG.
     """

@@ -50,6 +50,6 @@ def draw_domains(summary: pd.DataFrame, path: Path) -> None:
 
 def _draw_panel(panel: Axes, rows: pd.DataFrame, metric: str, *, is_last: bool) -> None:
     draw_reference(panel, metric, named=is_last)
-    # Bands of all methods would cover one another.
+    # The bands of all methods would overlap.
     draw_methods(panel, rows, "d_z", metric, has_band=lambda method: method.startswith("acid"))
     panel.xaxis.set_major_locator(FixedLocator(sorted(rows["d_z"].unique())))

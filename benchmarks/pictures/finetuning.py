@@ -1,4 +1,4 @@
-"""What fine-tuning changes: figures before and after, joined by a line."""
+"""Metrics before and after fine-tuning, joined by a line."""
 
 from pathlib import Path
 
@@ -11,10 +11,10 @@ _PANELS = {"auc": "AUC", "type_1": "Type I error at .05", "type_2": "Type II err
 
 
 def draw_finetuning(summary: pd.DataFrame, path: Path) -> None:
-    """Draws one panel for each figure: a line for each table and kind of questions.
+    """Draws one panel for each metric, with a line for each table and kind of questions.
 
     Args:
-        summary: One row for each (table, questions, method, steps) with the figures.
+        summary: One row for each (table, questions, method, steps) with the metrics.
         path: The PNG.
     """
     lines = [

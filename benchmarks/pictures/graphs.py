@@ -1,4 +1,4 @@
-"""Skeleton F1 and distance to the CPDAG against sample size, by mechanism and size of the graph."""
+"""Skeleton F1 and SHD against sample size, by mechanism and number of variables."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ _HALVES = {"f1": "Skeleton F1", "cpdag_shd": "CPDAG-SHD"}
 
 
 def draw_graphs(summary: pd.DataFrame, path: Path) -> None:
-    """Draws F1 on the left and SHD on the right; rows are mechanisms, columns sizes.
+    """Draws F1 on the left and SHD on the right; rows are mechanisms, columns are values of d.
 
     Args:
         summary: One row for each (mechanism, d, n, method), with SCORE and SCORE_half.
@@ -39,7 +39,7 @@ def draw_graphs(summary: pd.DataFrame, path: Path) -> None:
 
 def _draw_half(half: SubFigure, summary: pd.DataFrame, score: str) -> None:
     mechanisms, sizes = list(summary["mechanism"].unique()), sorted(summary["d"].unique())
-    # Distances grow with the graph, so each column has a scale of its own.
+    # The SHD grows with the graph, so each column has its own scale.
     panels = half.subplots(
         len(mechanisms),
         len(sizes),

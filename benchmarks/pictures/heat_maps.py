@@ -1,4 +1,4 @@
-"""Metrics of models by the kind of links that they are tested on: one square for each pair."""
+"""Heat maps of metrics by model and the kind of links of the test data."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ _PANELS = {
 def draw_heat_maps(summary: pd.DataFrame, title: str, path: Path) -> None:
     """Draws four panels: rows are methods, columns the mechanisms of the test data.
 
-    Light is good in each of them. A frame says that a model is tested on what it was trained on.
+    Light is good in each panel. A frame marks a model on the kind of links it was trained on.
 
     Args:
         summary: One row for each (method, mechanism), in the order of the rows to draw.

@@ -1,4 +1,4 @@
-"""What panels of metrics are made of: a line for each method, and heights to compare with."""
+"""Panels of metrics: a line for each method, and reference lines."""
 
 from collections.abc import Callable, Iterable
 
@@ -9,12 +9,12 @@ from matplotlib.axes import Axes
 
 from benchmarks.pictures.style import GREY, style_of
 
-# Where a metric has a height to be compared with, and what that is called.
+# Reference value and its label, for metrics that have one.
 REFERENCES = {"type_1": (0.05, ".05"), "auc": (0.5, "chance")}
 
 
 def legend_entries(panels: Iterable[Axes]) -> dict[str, Artist]:
-    """Returns what panels name, each name once: not every panel has every method."""
+    """Collects the legend entries of panels, each label once, as panels may lack methods."""
     return {
         label: handle
         for panel in panels
@@ -23,7 +23,7 @@ def legend_entries(panels: Iterable[Axes]) -> dict[str, Artist]:
 
 
 def draw_reference(panel: Axes, metric: str, *, named: bool = True) -> None:
-    """Draws the height that a metric is compared with, if it has one."""
+    """Draws the reference line of a metric, if it has one."""
     if metric not in REFERENCES:
         return
     height, label = REFERENCES[metric]
@@ -49,14 +49,14 @@ def draw_methods(
     *,
     has_band: Callable[[str], bool] = lambda method: True,
 ) -> None:
-    """Draws a metric against an axis, one line for each method, with a band of its interval.
+    """Draws a line for each method, with a band for its interval.
 
     Args:
-        panel: Where.
+        panel: Where to draw.
         summary: One row for each (axis, method), with METRIC and METRIC_half.
-        axis: A column of it.
-        metric: Another one.
-        has_band: Says which methods have one.
+        axis: The column for the horizontal axis.
+        metric: The column for the vertical axis.
+        has_band: Says which methods get a band.
     """
     for method, rows in summary.groupby("method", sort=False):
         style = style_of(str(method))

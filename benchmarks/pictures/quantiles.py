@@ -1,4 +1,4 @@
-"""QQ picture of p-values under H0 against the uniform distribution."""
+"""QQ plots of p-values under H0 against the uniform distribution."""
 
 import math
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ _COLUMNS = 4
 
 
 def draw_quantiles(rows: pd.DataFrame, probabilities: Sequence[float], path: Path) -> None:
-    """Draws one panel for each stream: a line for each method, its cells' range as a band.
+    """Draws one panel for each stream: a line for each method, with a band for 80 % of its cells.
 
-    Both axes are logarithmic, as the small p-values are those that decide. A line above the
+    Both axes are logarithmic, as decisions depend on small p-values. A line above the
     diagonal is conservative; one below it rejects true hypotheses too often.
 
     Args:
-        rows: One row for each (method, stream, cell), with its quantiles as text.
-        probabilities: The probabilities of these quantiles.
+        rows: One row for each (method, stream, cell), with quantiles of its p-values as text.
+        probabilities: The probabilities of the quantiles.
         path: The PNG.
     """
     streams = list(rows["stream"].unique())

@@ -8,7 +8,7 @@ from matplotlib.ticker import FixedLocator, NullLocator
 
 from benchmarks.pictures.style import picture, style_of
 
-# What is nearly nothing has no place on a logarithmic axis: it is drawn at the axis's foot.
+# Smaller values are drawn here, as a logarithmic axis has no 0.
 _FOOT = {"seconds_per_test": 1e-5, "search_seconds": 1e-3, "peak_mib": 0.1}
 
 

@@ -1,4 +1,4 @@
-"""One look for all pictures: Okabe-Ito colours, and never colour alone."""
+"""The style of all pictures. Methods differ in colour, line and marker."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-# Okabe and Ito's palette, told apart with any common colour blindness.
+# The palette of Okabe and Ito, safe for colour-blind readers.
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 OLIVE = "#8C8200"  # Okabe and Ito's yellow, dark enough for a line on white
@@ -65,7 +65,7 @@ _STYLES = {
 
 
 def style_of(method: str) -> MethodStyle:
-    """Returns a method's style; `acid:NAME` is drawn with other dashes than the default model."""
+    """Returns a method's style; `acid:NAME` has other dashes than the default model."""
     base, _, model = method.partition(":")
     if model:
         return MethodStyle(f"ACID ({Path(model).stem})", BLUE, (0, (3, 1.5)), "P")
@@ -74,14 +74,14 @@ def style_of(method: str) -> MethodStyle:
 
 @contextmanager
 def picture(path: Path, width: float, height: float) -> Iterator[Figure]:
-    """Gives a figure in the house style and writes it to a PNG in the end.
+    """Gives a figure in this style and writes it to a PNG at the end.
 
     Args:
         path: The file; its folder is created.
         width: In inches.
         height: In inches.
     """
-    # rc_context keeps the caller's settings; a bare Figure needs no window and no global state.
+    # rc_context restores the caller's settings. A plain Figure needs no window or global state.
     with mpl.rc_context(rc=_RC):  # type: ignore[arg-type]
         figure = Figure(figsize=(width, height), layout="constrained")
         yield figure

@@ -1,4 +1,4 @@
-"""AUC and loss of models against the steps of their training."""
+"""AUC and loss against training steps."""
 
 import math
 from collections.abc import Sequence

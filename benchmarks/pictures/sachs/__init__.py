@@ -1,1 +1,1 @@
-"""The pictures of the Sachs table: its graph, its questions, its edges."""
+"""The pictures of the experiments on the Sachs table."""

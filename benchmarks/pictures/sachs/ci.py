@@ -1,4 +1,4 @@
-"""Bars of the tests' areas under the ROC curve on Sachs, and of their seconds."""
+"""Bars of AUC and seconds of the tests on Sachs."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ _PANELS = {"auc": "AUC", "auc_adjacent": "AUC, adjacent against separated"}
 def draw_sachs_ci(rows: pd.DataFrame, path: Path) -> None:
     """Draws bars for each method: AUC with intervals, and seconds a test.
 
-    A method has a full bar for the larger set of questions and a light one for the sample.
+    A method has a dark bar for all questions and a light one for the sample.
 
     Args:
         rows: One row for each (method, number of questions).
@@ -73,7 +73,7 @@ def _mark_alone(panel: Axes, rows: pd.DataFrame, methods: list[str], counts: lis
 
 
 def _place(row: dict[str, object], methods: list[str], counts: list[int]) -> float:
-    """Returns the height of a bar; sets of questions lie side by side."""
+    """Returns the vertical position of a bar; those of a method are side by side."""
     shift = counts.index(row["questions"]) - (len(counts) - 1) / 2  # type: ignore[arg-type]
     return methods.index(str(row["method"])) + shift * (_BAR + 0.04)
 

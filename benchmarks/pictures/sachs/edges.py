@@ -1,4 +1,4 @@
-"""What each test sees of the Sachs edges: p-values, pair by pair."""
+"""The p-values of each test for the pairs of the Sachs network."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from benchmarks.pictures.style import GREY, INK, picture, style_of
 
-_SMALLEST = 1e-12  # where p-values below it are drawn
+_SMALLEST = 1e-12  # smaller p-values are drawn here
 _COLUMNS = {
     "p_marginal": "without a conditioning set",
     "p_given_one": "given one other protein: the largest p-value",
@@ -16,7 +16,7 @@ _COLUMNS = {
 
 
 def draw_edges(shown: pd.DataFrame, alpha: float, path: Path) -> None:
-    """Draws a line for each pair, and on it a mark for each test.
+    """Draws a row for each pair, with a mark for each test.
 
     Args:
         shown: One row for each (pair, method), in the order of the pairs, with the columns x, y,
@@ -65,7 +65,7 @@ def _draw_panel(
     methods = list(dict.fromkeys(shown["method"]))
     for number, method in enumerate(methods):
         rows, style = shown[shown["method"] == method], style_of(method)
-        # A little apart, so that no mark hides another.
+        # Shifted a little, so that marks do not hide each other.
         apart = 0.16 * (number - (len(methods) - 1) / 2)
         places = [place[pair] + apart for pair in zip(rows["x"], rows["y"], strict=True)]
         panel.scatter(

@@ -15,8 +15,8 @@ from benchmarks.metrics.endpoints import ARROW, NONE, Endpoints, from_dag, from_
 from benchmarks.metrics.graph_metrics import EdgeClass, classify_edges
 from benchmarks.pictures.style import BLUE, GREEN, GREY, INK, PURPLE, VERMILION, picture, style_of
 
-# The lipids' triangle to the left, the kinases PKC and PKA in the middle, the Raf-Mek-Erk-Akt chain
-# to the right: no consensus edge lies on another one or crosses a protein.
+# Placed so that no consensus edge covers another one or crosses a protein: the lipids on the left,
+# PKC and PKA in the middle, the chain Raf-Mek-Erk-Akt on the right.
 _PLACES = {
     "Plcg": (-0.7, 4.0),
     "PIP2": (0.2, 3.0),
@@ -31,7 +31,7 @@ _PLACES = {
     "Akt": (3.2, 0.4),
 }
 
-# Colour, dashes, width and words: each class differs from the others in colour and in line.
+# Colour, dashes, width and label of each class of edges.
 _Look = tuple[str, Any, float, str]
 _LOOKS: dict[EdgeClass, _Look] = {
     "undirected": (BLUE, "-", 2.4, "found, undirected"),
@@ -50,7 +50,7 @@ def draw_sachs(rows: pd.DataFrame, sachs: Sachs, path: Path) -> None:
 
     Args:
         rows: PC rows on the whole table, in the order of the tests; at least one.
-        sachs: For the names and the network.
+        sachs: The table, for column names and the network.
         path: The PNG.
     """
     truth = from_dag(sachs.graph(17))
@@ -75,7 +75,7 @@ def _shown(rows: pd.DataFrame, method: str, *, leads: bool) -> "pd.Series[Any]":
 
 
 def _panels(figure: Figure, small: int) -> list[Axes]:
-    """Makes two panels above and, if there are more tests than one, smaller ones below."""
+    """Makes two panels in the upper row, and smaller ones below if there are several tests."""
     if small < 1:
         return list(figure.subplots(1, 2))
     above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=(1.5, 1.0))[:, 0]
@@ -103,7 +103,7 @@ def _draw_edges(
     sachs: Sachs,
     size: float,
 ) -> None:
-    """Draws proteins and edges; `size` scales proteins, heads and words."""
+    """Draws proteins and edges; `size` scales circles, arrowheads and text."""
     for (i, j), (color, dashes, width, _) in looks.items():
         heads = {
             (False, False): "-",
