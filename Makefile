@@ -17,6 +17,8 @@ sachs: $(RUNS)
 	$(BIN)/python -m benchmarks sachs-graph --out runs/sachs
 
 # Two processes, each with whole files, so that tests of a file share what is made for them.
+# Tests start many processes, which shall not compile the package anew.
+test: export PYTHONDONTWRITEBYTECODE =
 test: lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not gpu"
 

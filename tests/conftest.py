@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import shape_checks  # before the package, see there
 import torch
 from commands import Done, RunCommand
 from jaxtyping import config
@@ -33,8 +34,14 @@ def warnings_point_past_the_checks() -> Iterator[None]:
     """Counts the frames of the checks as the package's, between whose own they stand."""
     is_ours = errors._is_ours
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(errors, "_is_ours", lambda m: is_ours(m) or m.startswith("jaxtyping."))
+        checks = ("jaxtyping.", "shape_checks")
+        patch.setattr(errors, "_is_ours", lambda m: is_ours(m) or m.startswith(checks))
         yield
+
+
+@pytest.fixture(autouse=True)
+def calls_of_other_tests_do_not_count() -> None:
+    shape_checks.forget_calls()
 
 
 @pytest.fixture

@@ -259,7 +259,7 @@ against separated ones. F1 with dependence, then independence, as the positive c
 s/test: all questions of the line together; alone: one question at a time, where that differs."""
 NOTES = {
     "acid-adapted": "acid-adapted: fine-tuned on the table, 500 steps, without any label.",
-    "acid-labelled": "acid-labelled: fine-tuned on labels, 500 steps on down-samples of 50 rows; "
+    "acid-labelled": "acid-labelled: fine-tuned on labels, 500 steps on subsamples of 50 rows; "
     "five models, each for pairs of which it has seen no label.",
     "scit": "scit: one-sided as published, so it misses negative dependence.",
 }

@@ -2,7 +2,7 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 from sklearn.metrics import f1_score, roc_auc_score
 
 # In the order of the CSV. Papers differ in which class is positive for F1, so there are two.
@@ -39,5 +39,7 @@ def fold_interval(values: NDArray[np.float64], level: float = 0.95) -> tuple[flo
         values: One value for each fold, shape (folds,), at least two.
         level: Coverage of the interval.
     """
-    half = stats.t.ppf((1 + level) / 2, len(values) - 1) * stats.sem(values)
+    # scipy.stats.t and sem give the same numbers, twenty times slower.
+    standard_error = np.std(values, ddof=1) / np.sqrt(len(values))
+    half = special.stdtrit(len(values) - 1, (1 + level) / 2) * standard_error
     return float(np.mean(values)), float(half)

@@ -110,7 +110,7 @@ def test_report_has_means_worst_cells_and_cells_one_by_one(tmp_path: Path) -> No
     assert ["steps", "rcit", "1"] in [line[:3] for line in lines]
     for value in ("0.500", "0.750", "0.080"):  # AUC, power at the actual level, Type I error
         assert ["training", "300", "8", value, value] in lines
-    assert "rcit is asked at n >= 101" in text
+    assert "rcit runs at n >= 101" in text
     assert picture.stat().st_size > 10_000
 
 

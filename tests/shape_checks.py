@@ -1,0 +1,70 @@
+"""Checks the types and shapes in signatures on some of the calls, so that tests stay fast.
+
+`--jaxtyping-packages` in pyproject.toml decorates every function of the package with jaxtyping's
+check. One check takes longer than many a function, and loops call a function a thousand times with
+arguments alike. So a check is made on the first calls of each kind in a test, and then on the
+8th, 16th, 32nd and so on. Two calls are of one kind if their arguments have the same types, as many
+axes, and the same axes of size 0 and 1, where mistakes of shape hide.
+
+Import this module before the package: the decorator is looked up when a module is loaded.
+"""
+
+import dataclasses
+import functools
+import inspect
+from collections import defaultdict
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import jaxtyping
+import numpy as np
+import torch
+
+# So many calls of each kind are checked in any case.
+ALWAYS = 4
+
+_check_every_call = jaxtyping.jaxtyped
+_calls: defaultdict[Hashable, int] = defaultdict(int)
+
+
+def forget_calls() -> None:
+    """Starts counting anew, as at the start of a test."""
+    _calls.clear()
+
+
+def jaxtyped(target: Any = None, *, typechecker: Any) -> Any:
+    """Does what jaxtyping's decorator of this name does, on some of the calls."""
+    if target is None:
+        return functools.partial(jaxtyped, typechecker=typechecker)
+    if inspect.isfunction(target):
+        return _check_some_calls(target, typechecker)
+    if dataclasses.is_dataclass(target) and not hasattr(target.__init__, "__wrapped__"):
+        target.__init__ = _check_some_calls(target.__init__, typechecker)  # type: ignore[misc]
+    return target
+
+
+def _check_some_calls(function: Any, typechecker: Any) -> Callable[..., Any]:
+    checked: list[Callable[..., Any]] = []  # made when first needed: it takes a millisecond
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
+        # A function within a function is made anew at each call, and its code is not.
+        kind = (function.__code__, *map(_kind, args), *map(_kind, kwargs.values()))
+        _calls[kind] = number = _calls[kind] + 1
+        if number > ALWAYS and number & (number - 1):
+            return function(*args, **kwargs)
+        if not checked:
+            checked.append(_check_every_call(function, typechecker=typechecker))
+        return checked[0](*args, **kwargs)
+
+    return call
+
+
+def _kind(argument: Any) -> Hashable:
+    if not isinstance(argument, np.ndarray | torch.Tensor):
+        return type(argument)
+    return type(argument), argument.dtype, *(min(size, 2) for size in argument.shape)
+
+
+jaxtyping.jaxtyped = jaxtyped

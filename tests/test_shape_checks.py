@@ -1,0 +1,68 @@
+"""The checks of signatures are made on the first calls of each kind, and rarely after."""
+
+from dataclasses import dataclass
+
+import pytest
+import shape_checks
+import torch
+from beartype import beartype
+from jaxtyping import Float, TypeCheckError
+from torch import Tensor
+
+from acid_causal.model.spectral import eigh
+
+CHECKED = shape_checks.jaxtyped(typechecker=beartype)
+
+
+@CHECKED
+def total(x: Float[Tensor, "n d"], y: Float[Tensor, "n d"]) -> float:
+    return float(x.sum() + y.sum())
+
+
+def test_a_wrong_shape_is_told() -> None:
+    with pytest.raises(TypeCheckError):
+        total(torch.zeros(3, 2), torch.zeros(4, 2))
+
+
+@pytest.mark.parametrize("other", [torch.zeros(1, 2), torch.zeros(0, 2), torch.zeros(3)])
+def test_each_kind_of_call_is_checked(other: Tensor) -> None:
+    for _ in range(100):
+        total(torch.zeros(3, 2), torch.zeros(3, 2))
+    with pytest.raises(TypeCheckError):
+        total(torch.zeros(3, 2), other)
+
+
+def test_calls_alike_are_checked_less_and_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    checks = []
+
+    def counted(function: object, **_: object) -> object:
+        def check(*arguments: object) -> None:
+            checks.append(arguments[0])
+
+        return check
+
+    monkeypatch.setattr(shape_checks, "_check_every_call", counted)
+    number = CHECKED(lambda n: None)
+    for k in range(1, 101):
+        number(k)
+    assert checks == [1, 2, 3, 4, 8, 16, 32, 64]
+    shape_checks.forget_calls()
+    number(101)
+    assert checks[-1] == 101
+
+
+def test_the_fields_of_a_dataclass_are_checked() -> None:
+    @CHECKED
+    @dataclass(frozen=True)
+    class Pair:
+        x: Float[Tensor, " n"]
+        y: Float[Tensor, " n"]
+
+    Pair(torch.zeros(3), torch.zeros(3))
+    with pytest.raises(TypeCheckError):
+        Pair(torch.zeros(3), torch.zeros(4))
+
+
+def test_the_package_is_checked() -> None:
+    with pytest.raises(TypeCheckError):
+        eigh(torch.zeros(1, 2, 3))
