@@ -4,7 +4,7 @@ import sys
 
 
 def run() -> None:
-    """Runs a command; Ctrl-C ends in a line even while Python still loads what it needs."""
+    """Runs a command; Ctrl-C ends with a message even while modules are still loading."""
     try:
         from acid_causal.cli import main
 

@@ -1,4 +1,4 @@
-"""Files: read within bounds; written so that a reader finds the old or the new, never a part."""
+"""Reads files with a size limit, and writes files atomically."""
 
 import errno
 import glob
@@ -20,38 +20,38 @@ from filelock import FileLock
 
 from acid_causal.errors import OptionError, WriteError
 
-# Whoever holds a lock reads and writes one file; after so long something is wrong with him.
+# A lock is held while one file is read and written; a longer wait means that something is wrong.
 _PATIENCE_SECONDS = 60.0
 
 
 def user_path(path: Any) -> Path:
-    """Reads a path as users give it: text, bytes or path-like, with `~` for the home folder.
+    """Reads a path from a user: text, bytes or path-like, with `~` for the home folder.
 
     Raises:
-        OptionError: It is nothing of the kind.
+        OptionError: It is not a path.
     """
     try:
         read = Path(os.fsdecode(path)).expanduser()
         if "\0" in str(read):
             raise ValueError("it holds a null character")
-    except (TypeError, ValueError, RuntimeError) as error:  # RuntimeError: nobody of this name
+    except (TypeError, ValueError, RuntimeError) as error:  # RuntimeError: unknown user after ~
         raise OptionError(f"a path was expected, not {path!r}: {error}") from error
     return read
 
 
 def read_bytes(path: str | Path, *, most: int) -> bytes:
-    """Reads a whole file that is one: neither a pipe, which may never end, nor a device.
+    """Reads a whole regular file; pipes and devices are refused, as they may never end.
 
     Args:
         path: The file.
-        most: Bytes that it may hold.
+        most: The largest number of bytes.
 
     Raises:
-        OSError: It cannot be read, is no file, or holds more; `strerror` says so.
+        OSError: It cannot be read, is not a regular file, or is larger; `strerror` says why.
     """
 
     def without_waiting(name: str, flags: int) -> int:
-        # A pipe that nobody writes to would keep `open` waiting.
+        # Otherwise `open` waits for ever on a pipe that nobody writes to.
         return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
 
     with open(user_path(path), "rb", opener=without_waiting) as file:
@@ -68,9 +68,8 @@ def write_atomically(path: str | Path, content: str | bytes | Callable[[Path], o
     """Writes a temporary file beside `path`, then moves it into place.
 
     Args:
-        path: The file; its folder is made if need be.
-        content: The text, in UTF-8; the bytes; or a function that writes a file at the path it is
-            given.
+        path: The file; its folder is created if needed.
+        content: Text, written in UTF-8; bytes; or a function that writes a file at a given path.
 
     Raises:
         WriteError: The disk is full or the folder not writable; an old file at `path` stays whole.
@@ -88,18 +87,19 @@ def write_atomically(path: str | Path, content: str | bytes | Callable[[Path], o
 def write_folder(
     path: str | Path, write: Callable[[Path], Iterable[Path]], *, last: str
 ) -> list[Path]:
-    """Writes files that belong together, and replaces those of an earlier time together.
+    """Writes a set of files, and replaces an earlier set as a whole.
 
-    They are written to a folder inside `path` and moved when the last of them is whole. The file
-    named `last` goes first and comes last, so that all belong together wherever there is one.
+    The files are written to a temporary folder inside `path` and moved when all are complete. The
+    old file named `last` is removed first, and the new one is moved last. So where it exists, all
+    files are of one set.
 
     Args:
-        path: The folder, made if need be. Whatever else it holds stays.
-        write: Writes the files into the folder that it is given, and returns them.
+        path: The folder, created if needed. Other files in it stay.
+        write: Writes the files into a given folder, and returns them.
         last: Name of one of the files.
 
     Returns:
-        The files in their place, in the order of `write`.
+        The files at their destination, in the order of `write`.
 
     Raises:
         WriteError: The disk is full or the folder not writable; the old files stay whole.
@@ -128,7 +128,7 @@ def write_folder(
 
 
 def check_writable(folder: str | Path) -> None:
-    """Makes sure that a folder can be written to, or be made; leaves nothing there.
+    """Checks that a folder can be written to, or created; leaves nothing behind.
 
     Raises:
         WriteError: It cannot.
@@ -147,17 +147,17 @@ def check_writable(folder: str | Path) -> None:
 
 @contextmanager
 def locked(path: str | Path) -> Iterator[None]:
-    """Keeps everybody else who asks for it, in whatever process, from changing a file meanwhile.
+    """Holds the lock of a file; other threads and processes that ask for it wait.
 
-    The lock is the file `.NAME.lock` beside it, which stays there: if it were removed, one process
-    could hold the removed file and another a new one. The lock ends with its process, however that
-    ends.
+    The lock is a file `.NAME.lock` beside it. It is not removed afterwards: otherwise one process
+    could lock the removed file and another one a new file. The system releases the lock when its
+    process ends, even if it is killed.
 
     Args:
-        path: The file; its folder is made if need be.
+        path: The file; its folder is created if needed.
 
     Raises:
-        WriteError: The lock cannot be made, or somebody has held it for a minute.
+        WriteError: The lock cannot be created, or another process has held it for a minute.
     """
     path = user_path(path)
     try:
@@ -179,8 +179,8 @@ def locked(path: str | Path) -> Iterator[None]:
 def _write_and_move(path: Path, content: str | bytes | Callable[[Path], object]) -> None:
     _remove_leftovers(path)
     temporary = _part(path)
-    # A result is as readable as any other file of its owner: the system applies the umask, which a
-    # process could only read by setting it, for all of its threads.
+    # os.open applies the umask, so the file gets the usual permissions. A process cannot read its
+    # umask without setting it, which would affect its other threads.
     handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
     mode = stat.S_IMODE(os.fstat(handle).st_mode)
     os.close(handle)
@@ -211,17 +211,17 @@ def _move(part: Path, path: Path, names: list[str], last: str) -> None:
 
 
 def _mode(path: Path, otherwise: int) -> int:
-    """Returns the mode of a file to be replaced, so that its permissions are kept."""
+    """Returns the mode of the file that is replaced, if there is one, to keep its permissions."""
     return stat.S_IMODE(path.stat().st_mode) if path.is_file() else otherwise
 
 
-# ---- parts: what a process writes before it is whole -------------------------------------------
+# ---- temporary files and folders ---------------------------------------------------------------
 
 _HOST = hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
 
 
 def _part(path: Path) -> Path:
-    """Names a part of `path` after this machine and process."""
+    """Returns a temporary path beside `path`, with a name for this machine and process."""
     return path.with_name(f"{_prefix(path)}{_HOST}-{os.getpid()}.{secrets.token_hex(4)}.part")
 
 
@@ -231,7 +231,7 @@ def _prefix(path: Path) -> str:
 
 @lru_cache(1000)
 def _remove_leftovers(path: Path) -> None:
-    """Removes the parts of `path` that processes of this machine left when they were killed."""
+    """Removes temporary files that killed processes of this machine have left beside `path`."""
     for part in path.parent.glob(f"{glob.escape(_prefix(path))}{_HOST}-*.part"):
         pid = re.match(r"\d+", part.name.removeprefix(f"{_prefix(path)}{_HOST}-"))
         if pid is None or _is_running(int(pid[0])):
@@ -244,12 +244,12 @@ def _remove_leftovers(path: Path) -> None:
 
 
 def _is_running(pid: int) -> bool:
-    if os.name == "nt":  # where there is no signal that does nothing
+    if os.name == "nt":  # Windows has no signal 0, so assume that it runs
         return True
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
         return False
-    except PermissionError:  # somebody else's
+    except PermissionError:  # it runs as another user
         return True
     return True

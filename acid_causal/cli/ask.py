@@ -57,7 +57,7 @@ def ask(
     with warnings_as_lines():
         frame = read_table_file(data, form)
         x, y, cond = _read_columns(x, y, given or [], list(frame.columns))
-        # Only the columns of the question, so that the others may hold anything.
+        # Other columns need not be numbers.
         asked = require_numbers(frame[[x, y, *cond]], form.marks, droppable=False)
 
         from acid_causal.inference.tester import Tester
@@ -75,7 +75,7 @@ def ask(
         answer = tester.test(0, 1, range(2, 2 + len(cond)))
     dependent = answer.pvalue <= alpha
     if as_json:
-        # JSON knows no infinity, which is the statistic of a constant column.
+        # The statistic of a constant column is -inf, which JSON cannot represent.
         finite = answer.statistic if math.isfinite(answer.statistic) else None
         print_json(
             {
@@ -110,7 +110,7 @@ def ask(
 def _read_columns(
     x: str, y: str, given: Sequence[str], columns: Sequence[str]
 ) -> tuple[str, str, list[str]]:
-    """Splits the names of the conditioning set, and checks that all names make a question."""
+    """Splits the names of the conditioning set, and checks the names of the question."""
     x, y = x.strip(), y.strip()
     for name in (x, y):
         if name not in columns:

@@ -1,4 +1,4 @@
-"""`acid-causal calibrate`: the null distributions of a model, fitted anew."""
+"""`acid-causal calibrate`: fits the null distributions of a model again."""
 
 from pathlib import Path
 from typing import Annotated
@@ -30,7 +30,7 @@ def calibrate(
       acid-causal calibrate acid-base recalibrated.safetensors --seed 2
     """  # noqa: D301
     check_options(model=model)
-    # A place that cannot be written to is told now, and not after minutes of work.
+    # Check the destination now, and not after minutes of work.
     out = claim_file("OUT", out, read=[Path(model)], overwrite=overwrite)
 
     from dataclasses import replace

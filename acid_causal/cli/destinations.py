@@ -1,4 +1,4 @@
-"""Where results may go: never over what a command reads, nor over what others made."""
+"""Checks destinations: results never replace a command's inputs or the files of others."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,20 +8,21 @@ from acid_causal.files import check_writable, user_path
 
 
 def claim_file(option: str, path: Path, *, read: Iterable[Path], overwrite: bool) -> Path:
-    """Checks the place of one file before the work begins; writes nothing.
+    """Checks the destination of one file before the work begins; writes nothing.
 
     Args:
-        option: what named the file, for messages.
+        option: the option that names the file, for messages.
         path: the file to write.
         read: files that the command reads.
-        overwrite: whether the user said that a file there may go.
+        overwrite: whether an existing file may be replaced.
 
     Returns:
-        The path, with `~` for the home folder read.
+        The path, with `~` replaced by the home folder.
 
     Raises:
-        OptionError: a folder is there, a file that is read, or any file without `overwrite`.
-        WriteError: the place cannot be written to.
+        OptionError: it is a folder, a file that the command reads, or an existing file and
+            `overwrite` is false.
+        WriteError: the folder cannot be written to.
     """
     path = user_path(path)
     if path.is_dir():
@@ -38,23 +39,22 @@ def claim_file(option: str, path: Path, *, read: Iterable[Path], overwrite: bool
 def claim_folder(
     option: str, path: Path, names: Iterable[str], *, read: Iterable[Path], overwrite: bool
 ) -> Path:
-    """Checks the place of several files before the work begins; writes nothing.
+    """Checks the destination of several files before the work begins; writes nothing.
 
     Args:
-        option: what named the folder, for messages.
+        option: the option that names the folder, for messages.
         path: the folder.
-        names: of the files to write into it.
+        names: names of the files to write into it.
         read: files that the command reads.
-        overwrite: whether files of these names may go, by the user's word or because an earlier run
-            wrote them.
+        overwrite: whether existing files of these names may be replaced.
 
     Returns:
-        The path, with `~` for the home folder read.
+        The path, with `~` replaced by the home folder.
 
     Raises:
-        OptionError: a file is in the place of the folder; the folder holds a file that is read, or
-            one of these names without `overwrite`.
-        WriteError: the place cannot be written to.
+        OptionError: it is a file; or one of the files to write is read by the command, or exists
+            and `overwrite` is false.
+        WriteError: the folder cannot be written to.
     """
     path = user_path(path)
     if path.exists() and not path.is_dir():
@@ -72,7 +72,7 @@ def claim_folder(
 
 
 def _refuse_read(option: str, places: Iterable[Path], read: Iterable[Path]) -> None:
-    """Refuses to write over a file that is read, by whatever name or link."""
+    """Refuses to write over a file that the command reads, also through a link."""
     sources = [file for file in map(user_path, read) if file.exists()]
     for place in places:
         if place.exists() and any(place.samefile(source) for source in sources):

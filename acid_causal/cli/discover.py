@@ -176,7 +176,7 @@ def discover(
         whole = read_table_file(data, form)
         frame = choose_columns(whole, columns or [], drop or [], form.marks)
         known = _read_knowledge(knowledge, forbid or [], required or [], list(frame.columns))
-        # A place that cannot be written to is told now, and not after minutes of work.
+        # Check the destination now, and not after minutes of work.
         folder = out or Path(f"{table_name(data)}-graph")
         sources = [data, Path(model), *([] if knowledge is None else [knowledge])]
         again = overwrite or holds_results(folder)
@@ -240,7 +240,7 @@ def _arrow(option: str, text: str, columns: Sequence[str]) -> "Arrow":
 
 
 def _with_command(found: "Discovery", data: Path, arguments: Sequence[str]) -> "Discovery":
-    """Adds what only the command line knows to the account of how the graph was made."""
+    """Adds the command and the file to the provenance of the graph."""
     with data.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     made: dict[str, Any] = {

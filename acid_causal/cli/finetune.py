@@ -79,7 +79,7 @@ def finetune(
     with warnings_as_lines():
         whole = read_table_file(data, form)
         frame = choose_columns(whole, columns or [], drop or [], form.marks)
-        # A place that cannot be written to is told now, and not after minutes of work.
+        # Check the destination now, and not after minutes of work.
         path = out or Path(f"{table_name(data)}-acid{ENDING}")
         require(path.suffix == ENDING, "--out", str(path), f"a {ENDING} file")
         path = claim_file("--out", path, read=[data, Path(model)], overwrite=overwrite)

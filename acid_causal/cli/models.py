@@ -1,4 +1,4 @@
-"""`acid-causal models`: what comes with the package."""
+"""`acid-causal models`: lists the models that come with the package."""
 
 import typer
 

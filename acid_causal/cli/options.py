@@ -1,4 +1,4 @@
-"""Options that several commands have, and what is told of their values before torch is loaded."""
+"""Options that several commands share, and their checks, which do not load torch."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +10,7 @@ from acid_causal.choices import MISSING, NULLS, ROWS
 from acid_causal.errors import ModelError, require, unknown
 from acid_causal.weights.shipped import find_model
 
-# Headings of the help, below which options are gathered.
+# Headings in the help.
 TABLE, METHOD, KNOWN, CONFIDENCE, RESULTS, MACHINE = (
     "Table",
     "Method",
@@ -152,7 +152,7 @@ Threads = Annotated[
 
 
 def set_threads(threads: int) -> None:
-    """Sets torch's threads, unless the number is 0."""
+    """Sets the number of torch's threads; 0 keeps the default."""
     import torch
 
     if threads:
@@ -169,11 +169,11 @@ def check_options(
     alpha: float = 0.5,
     fraction: float = 1.0,
 ) -> None:
-    """Checks options as those who use them do, in the same words.
+    """Checks options before torch is loaded, with the same messages as the functions behind them.
 
     Raises:
-        OptionError: a value is none that the option has.
-        ModelError: there is no weights file.
+        OptionError: an unknown value, or a number out of range.
+        ModelError: there is no such weights file.
     """
     path, _ = find_model(model)
     if not Path(path).is_file():

@@ -1,4 +1,4 @@
-"""What commands print, and where."""
+"""Output of the commands: JSON, warnings and messages."""
 
 import json
 import re
@@ -12,7 +12,7 @@ import typer
 from acid_causal.errors import AcidWarning
 from acid_causal.report.labels import printable
 
-# What a shell says of a command that Ctrl-C ended.
+# The exit code of a command that Ctrl-C ended, as in shells.
 INTERRUPTED = 130
 
 
@@ -21,16 +21,17 @@ class Stopped(Exception):  # noqa: N818  # no error
 
 
 def print_json(content: Any) -> None:
-    """Prints JSON, which knows neither infinity nor NaN."""
+    """Prints JSON; infinity and NaN are errors, as JSON has neither."""
     typer.echo(json.dumps(content, indent=2, allow_nan=False))
 
 
 @contextmanager
 def warnings_as_lines(*, at_once: bool = False) -> Iterator[None]:
-    """Prints warnings of ours without a line of code that means nothing here.
+    """Prints the package's warnings as lines, without the line of code that issued them.
 
     Args:
-        at_once: when they come, for what takes hours; otherwise at the end, below all progress.
+        at_once: print them immediately, for commands that take hours; otherwise at the end, each
+            once, below all progress bars.
     """
     caught: list[Warning | str] = []
 
@@ -52,9 +53,9 @@ def _print_warning(message: Warning | str) -> None:
 
 
 def for_a_shell(message: str) -> str:
-    """Writes a message for a terminal.
+    """Rewrites a message for a terminal.
 
-    Options that it names, as in `null="pooled"`, become those of a shell; names of columns lose
-    the control characters by which a table could take over the terminal.
+    Options of Python, as in `null="pooled"`, become those of the command line. Control characters
+    are removed, since names of columns could otherwise control the terminal.
     """
     return re.sub(r'\b(missing|null)="(\w+)"', r"--\1 \2", printable(message))

@@ -1,4 +1,4 @@
-"""From a file and the names on the command line to the columns of a question."""
+"""Reads the options that describe a table, and chooses its columns."""
 
 import functools
 import inspect
@@ -22,20 +22,20 @@ from acid_causal.tables.table_file import Format, check_marks
 
 
 def split_names(texts: Sequence[str], columns: Sequence[str]) -> list[str]:
-    """Splits names at commas; a column's name may hold commas itself.
+    """Splits names at commas; the name of a column may contain commas.
 
     Args:
-        texts: what options were given, each one or several names.
-        columns: names of the table.
+        texts: values of an option, each with one or several names.
+        columns: names of the table's columns.
 
     Returns:
-        The names, each once, whether they are columns or not.
+        The different names; they may be unknown.
     """
     names: list[str] = []
     for text in texts:
         parts = text.split(",")
         while parts:
-            # The longest run of parts that is a column, or else one part.
+            # Take the longest run of parts that is a column, or else one part.
             runs = (",".join(parts[:k]).strip() for k in range(len(parts), 0, -1))
             joined = next((run for run in runs if run in columns), parts[0].strip())
             parts = parts[joined.count(",") + 1 :]
@@ -44,10 +44,10 @@ def split_names(texts: Sequence[str], columns: Sequence[str]) -> list[str]:
 
 
 def known_names(texts: Sequence[str], columns: Sequence[str]) -> list[str]:
-    """Splits names as `split_names` does, and refuses what is no column.
+    """Splits names as `split_names` does, and refuses unknown ones.
 
     Raises:
-        OptionError: with the closest names.
+        OptionError: a name is not a column; the message has similar names.
     """
     names = split_names(texts, columns)
     for name in names:
@@ -99,18 +99,18 @@ def with_format_options(command: Callable[..., None]) -> Callable[..., None]:
 def choose_columns(
     frame: Any, keep: Sequence[str], drop: Sequence[str], marks: Marks | None = None
 ) -> Any:
-    """Returns the columns of a frame that were asked for, as numbers.
+    """Returns the chosen columns of a frame, and checks that they are numbers.
 
     Args:
         frame: a pandas DataFrame, as `read_table_file` gives it.
-        keep: names to keep, in the form of the command line; none: all.
+        keep: names to keep, as on the command line; empty: all.
         drop: names to leave out.
-        marks: what the user says of numbers in texts.
+        marks: the marks in numbers that the user named.
 
     Raises:
-        OptionError: a name is no column.
+        OptionError: a name is not a column.
         InputError: no column is left.
-        InputTypeError: a column that is left is not numeric, and what to do about it.
+        InputTypeError: a chosen column is not numeric; the message says what to do.
     """
     columns = list(frame.columns)
     kept = known_names(keep, columns) or columns
@@ -122,15 +122,15 @@ def choose_columns(
 
 
 def require_numbers(frame: Any, marks: Marks, *, droppable: bool = True) -> Any:
-    """Returns a frame whose columns are numbers.
+    """Returns a frame after checking that its columns are numbers.
 
     Args:
         frame: a pandas DataFrame.
-        marks: what the user says of numbers in texts.
-        droppable: whether there is an option to leave columns out.
+        marks: the marks in numbers that the user named.
+        droppable: whether the command has an option to leave columns out.
 
     Raises:
-        InputTypeError: a column is not, and what to do about it.
+        InputTypeError: a column is not numeric; the message says what to do.
     """
     from pandas.api.types import is_bool_dtype, is_complex_dtype, is_numeric_dtype
 
@@ -140,7 +140,7 @@ def require_numbers(frame: Any, marks: Marks, *, droppable: bool = True) -> Any:
         if not (is_numeric_dtype(frame[name]) or is_bool_dtype(frame[name]))
         or is_complex_dtype(frame[name])
     ]
-    # Whole numbers beyond 64 bits are objects.
+    # Integers beyond 64 bits are objects.
     odd = [name for name in odd if not _whole_numbers(frame[name])]
     if not odd:
         return frame
@@ -162,7 +162,7 @@ def _whole_numbers(column: Any) -> bool:
 
 
 def _fault(column: Any, marks: Marks) -> str:
-    """Says what keeps a column that is mostly numbers from being one; "" if it is mostly not."""
+    """Says why a column of mostly numbers cannot be read; "" if most of it is not numbers."""
     if column.dtype.kind != "O" and str(column.dtype) not in ("str", "string"):
         return ""
     texts = [None if value != value or value is None else str(value).strip() for value in column]

@@ -1,4 +1,4 @@
-"""`acid-causal train`: a model from a recipe."""
+"""`acid-causal train`: trains a model from a recipe."""
 
 import shlex
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the files of results are called, and how an earlier run's are recognised."""
+"""Names of the result files, and how those of an earlier run are recognised."""
 
 from pathlib import Path
 
@@ -13,12 +13,12 @@ FILES = (
     "edges.csv",
     "sepsets.csv",
 )
-# What graph.json says of itself, and begins with.
+# The first entry of graph.json.
 FORMAT = "acid-causal graph"
 
 
 def holds_results(folder: Path) -> bool:
-    """Says whether the files in a folder are those of an earlier run."""
+    """Says whether a folder holds the results of an earlier run."""
     try:
         with (folder / "graph.json").open(encoding="utf-8") as file:
             return f'"format": "{FORMAT}"' in file.read(200)

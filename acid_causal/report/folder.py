@@ -1,4 +1,4 @@
-"""The folder of results: the report, pictures, and the graph for other programs."""
+"""Writes the folder of results: report, pictures, and the graph for other programs."""
 
 from pathlib import Path
 
@@ -11,12 +11,12 @@ from acid_causal.report.html import write_report
 
 
 def write_results(found: Discovery, folder: Path, *, title: str) -> list[Path]:
-    """Writes all files, and replaces those of an earlier run together.
+    """Writes all result files, and replaces those of an earlier run as a whole.
 
     Args:
-        found: what was discovered.
-        folder: made if need be; what else it holds stays.
-        title: what the report is about, such as the name of the table.
+        found: the discovered graph.
+        folder: created if needed; other files in it stay.
+        title: title of the report, such as the name of the table.
 
     Returns:
         The files; the report comes first.

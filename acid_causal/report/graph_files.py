@@ -1,7 +1,7 @@
-"""A discovered graph as files for other programs: JSON, GraphML, DOT and CSV.
+"""Writes a discovered graph for other programs: JSON, GraphML, DOT and CSV.
 
-In all of them an edge from a to b has a mark such as `-->` or `o->`, read from a to b, and says
-what stands at each of its ends: "tail", "arrow" or "circle".
+An edge has a mark such as `-->` or `o->`, read from a to b. JSON and GraphML also name the mark at
+each end: "tail", "arrow" or "circle".
 """
 
 import csv
@@ -22,14 +22,14 @@ from acid_causal.report.labels import MARKS, printable, printable_names
 # Names of the members of a conditioning set are joined by this in CSV files.
 SEPARATOR = "; "
 
-# So begin cells that a spreadsheet computes, or may be brought to.
+# Spreadsheets may compute cells that begin with these characters.
 _FORMULAS = ("=", "+", "-", "@", "\t", "\n")
 
 _DOT_HEADS = {"tail": "none", "arrow": "normal", "circle": "odot"}
 
 
 def to_dict(found: Discovery) -> dict[str, Any]:
-    """Returns all of a discovery, fit for JSON."""
+    """Returns a discovery as JSON values."""
     edges = []
     for edge in found.edges:
         at_a, at_b = ends(edge.mark)
@@ -75,9 +75,9 @@ def to_dict(found: Discovery) -> dict[str, Any]:
 
 
 def to_networkx(found: Discovery) -> "nx.DiGraph":
-    """Returns the graph for networkx: one arc a -> b an edge, its meaning in its attributes.
+    """Returns the graph for networkx, with one arc a -> b for each edge.
 
-    An arc without arrowheads or with two of them is no cause from a to b: look at `mark`.
+    The arc alone does not mean that a causes b: see its attribute `mark`.
     """
     graph = nx.DiGraph(method=found.method, alpha=found.alpha)
     graph.add_nodes_from(found.columns)
@@ -150,7 +150,7 @@ def edges_table(found: Discovery) -> str:
 
 
 def sepsets_table(found: Discovery) -> str:
-    """Writes each set that separates a pair as a row of CSV; the least doubtful one comes first."""
+    """Writes the separating sets of each pair as CSV, in order of decreasing p-value."""
     rows = []
     for pair in found.separations:
         sets = sorted(pair.sets, key=lambda sepset: -sepset[1])
@@ -172,22 +172,22 @@ def _csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def _inert(cell: object) -> object:
-    """Puts an apostrophe before a text that a spreadsheet would take for a formula and compute.
+    """Puts an apostrophe before a text that a spreadsheet could compute as a formula.
 
-    Marks such as `-->` are ours, and stay.
+    Marks such as `-->` are left as they are.
     """
     if not isinstance(cell, str) or cell in MARKS:
         return cell
-    text = cell.replace("\r", "\n")  # which Python quotes, as it does not the other
+    text = cell.replace("\r", "\n")  # Python's csv quotes \n, but not \r
     return f"'{text}" if text.startswith(_FORMULAS) else text
 
 
 def write_graph_files(found: Discovery, folder: Path) -> list[Path]:
-    """Writes all forms of the graph that are no pictures, each atomically.
+    """Writes the graph in all formats except pictures, each file atomically.
 
     Args:
-        found: what was discovered.
-        folder: made if need be; files of the same names are replaced.
+        found: the discovered graph.
+        folder: created if needed; files of the same names are replaced.
 
     Returns:
         The files.

@@ -1,7 +1,7 @@
-"""Where the nodes of a drawing lie, and how its edges run.
+"""Positions of the nodes of a drawing, and paths of its edges.
 
-Lengths are points (1/72 inch). Each component is laid out by networkx and freed of overlaps; the
-components are then packed in rows, the nodes without an edge last.
+Lengths are in points (1/72 inch). networkx lays out each component; overlapping boxes are then
+moved apart. Components are packed in rows, with nodes without an edge last.
 """
 
 import textwrap
@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 FONT_SIZE = 11.0
 _LINE_HEIGHT = 1.25 * FONT_SIZE
-# Letters of the widest common font are about so wide, in units of the font's size.
+# Width of a letter in the widest common font, as a share of the font size.
 _LETTER = 0.62
 _WRAP, _MOST_LINES = 18, 3
 _PADDING = 8.0
@@ -28,22 +28,22 @@ _GAP = 20.0  # between boxes
 _CLEARANCE = 7.0  # between a box and an edge of others
 _EDGE = 92.0  # typical length of an edge between two centres
 _MARGIN = 14.0
-# Up to so many nodes a component gets the better layout, whose cost grows with their square.
+# The largest component for the better layout, whose cost grows with the square of its size.
 _LARGEST_EXACT = 150
-_POINTS = 400  # of a curve, so that it can be cut anywhere
+_POINTS = 400  # per curve; many, so that it can be cut at any point
 _BENDS = (0.0, 0.14, -0.14, 0.28, -0.28, 0.45, -0.45)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Places of d nodes on a sheet whose origin is its top left corner.
+    """Positions of d nodes on a sheet; the origin is the top left corner.
 
     Attributes:
-        labels: what stands in each box, in lines.
-        centres: of the boxes.
+        labels: text of each box, with line breaks.
+        centres: centres of the boxes.
         sizes: widths and heights of the boxes.
-        width: of the sheet.
-        height: of the sheet.
+        width: width of the sheet.
+        height: height of the sheet.
     """
 
     labels: tuple[str, ...]
@@ -53,7 +53,7 @@ class Layout:
     height: float
 
     def path(self, a: int, b: int) -> Float[Array, "points 2"]:
-        """Returns the line from the box of a to the box of b, bent where another box is in its way.
+        """Returns the path from box a to box b, curved if another box is in the way.
 
         Args:
             a: first node.
@@ -73,7 +73,7 @@ class Layout:
         return (np.abs(points - self.centres[k]) < self.sizes[k] / 2 + pad).all(axis=-1)
 
     def _hidden(self, points: Array, a: int, b: int) -> int:
-        """Counts points below boxes of other nodes than a and b, or off the sheet."""
+        """Counts points that other boxes than a and b hide, or that are off the sheet."""
         some = points[::8]
         off = np.abs(some[:, None] - self.centres)
         below = (off < self.sizes / 2 + 4.0).all(axis=2).sum(axis=0)
@@ -82,10 +82,10 @@ class Layout:
 
 
 def lay_out(names: Sequence[str], edges: Sequence[tuple[int, int]]) -> Layout:
-    """Lays out a graph; the same graph always comes out the same.
+    """Lays out a graph; the result is deterministic.
 
     Args:
-        names: of the nodes.
+        names: names of the nodes.
         edges: pairs of nodes.
     """
     labels = tuple(_label(name) for name in names)
@@ -105,7 +105,7 @@ def lay_out(names: Sequence[str], edges: Sequence[tuple[int, int]]) -> Layout:
 
 
 def _label(name: str) -> str:
-    """Wraps a name, at its spaces and underscores where that can be, and shortens a long one."""
+    """Wraps a name, preferably at spaces and underscores, and shortens a long one."""
     pieces = printable(name).replace("_", "_ ")
     lines = [line.replace("_ ", "_") for line in textwrap.wrap(pieces, _WRAP)]
     if len(lines) > _MOST_LINES:
@@ -133,14 +133,14 @@ def _place_component(graph: nx.Graph, group: Sequence[int], sizes: Array) -> Arr
     index = {k: i for i, k in enumerate(group)}
     edges = np.array(sorted((index[a], index[b]) for a, b in graph.edges))
     lengths = np.linalg.norm(centres[edges[:, 0]] - centres[edges[:, 1]], axis=1)
-    # Longer edges where many leave a node: there is more to get past.
+    # Dense graphs get longer edges, as there are more boxes to avoid.
     degree = 2 * len(edges) / len(group)
     centres *= _EDGE * max(1.0, degree / 3.0) ** 0.5 / lengths.mean()
     return _spread(centres, sizes, edges)
 
 
 def _spread(centres: Array, sizes: Array, edges: NDArray[np.int64]) -> Array:
-    """Moves boxes off one another and, as far as that goes, off the edges of others."""
+    """Moves overlapping boxes apart and, if possible, away from the edges of other nodes."""
     centres = centres.copy()
     off_edges = len(centres) <= _LARGEST_EXACT
     for rounds, keep_off_edges in ((200, off_edges), (400, False)):
@@ -155,7 +155,7 @@ def _spread(centres: Array, sizes: Array, edges: NDArray[np.int64]) -> Array:
 
 
 def _push_of_boxes(centres: Array, sizes: Array) -> Array:
-    """Pushes overlapping boxes apart, each pair along the direction that needs less."""
+    """Pushes overlapping boxes apart, along the axis on which they overlap less."""
     apart = centres - centres[:, None]
     missing = (sizes + sizes[:, None]) / 2 + _GAP - np.abs(apart)
     overlap = (missing > 0).all(axis=2) & ~np.eye(len(centres), dtype=bool)
@@ -166,7 +166,7 @@ def _push_of_boxes(centres: Array, sizes: Array) -> Array:
 
 
 def _push_of_edges(centres: Array, sizes: Array, edges: NDArray[np.int64]) -> Array:
-    """Pushes boxes off the straight edges that would cross them, and these a little off them."""
+    """Pushes boxes away from the straight edges that cross them, and the edges a little back."""
     start, end = centres[edges[:, 0]], centres[edges[:, 1]]
     along = end - start
     t = ((centres[:, None] - start) * along).sum(axis=2) / (along**2).sum(axis=1)
@@ -186,7 +186,7 @@ def _push_of_edges(centres: Array, sizes: Array, edges: NDArray[np.int64]) -> Ar
 
 
 def _pack(groups: Sequence[Sequence[int]], centres: Array, sizes: Array) -> tuple[float, float]:
-    """Moves the groups into rows on one sheet; returns the sheet's size."""
+    """Arranges the groups in rows on one sheet, and returns the size of the sheet."""
     corners = [
         ((centres[g] - sizes[g] / 2).min(axis=0), (centres[g] + sizes[g] / 2).max(axis=0))
         for g in groups
@@ -218,7 +218,7 @@ def _pack(groups: Sequence[Sequence[int]], centres: Array, sizes: Array) -> tupl
 
 
 def _curve(start: Array, end: Array, bend: float) -> Float[Array, "points 2"]:
-    """Draws a quadratic curve whose middle lies off the straight line by a share of its length."""
+    """Returns a quadratic curve that deviates from the straight line by a share of its length."""
     t = np.linspace(0.0, 1.0, _POINTS)[:, None]
     along = end - start
     control = (start + end) / 2 + 2 * bend * np.array([-along[1], along[0]])

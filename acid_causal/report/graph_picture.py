@@ -1,4 +1,4 @@
-"""The graph as a picture: PNG, and SVG whose edges and nodes can be told apart and pointed at."""
+"""Draws the graph as PNG, and as SVG in which scripts can find edges and nodes."""
 
 import logging
 import math
@@ -25,31 +25,31 @@ from acid_causal.files import write_atomically
 from acid_causal.report.graph_layout import FONT_SIZE, Array, Layout, lay_out
 from acid_causal.report.labels import arrow, given_text, printable, pvalue_text
 
-# From doubtful to firm; the two are told apart with any common colour blindness, and in grey.
+# Colours of doubtful and of firm edges; safe for colour-blind readers, and in grey.
 DOUBTFUL, FIRM = "#E8A33D", "#0B4A8F"
 _COLORS = LinearSegmentedColormap.from_list("firmness", [DOUBTFUL, "#8C8F9C", FIRM])
-REQUIRED = "#5c6b7a"  # these edges are dashed, too
+REQUIRED = "#5c6b7a"  # required edges are also dashed
 _INK, _BOX, _RIM, _FAINT = "#1C2733", "#F3F6FA", "#8296AC", "#B9C4D0"
-# p-values from alpha down to this one are told apart by colour.
+# The colour scale goes from alpha down to this p-value.
 CLEAR_PVALUE = 1e-8
 _ARROW_LENGTH, _ARROW_WIDTH, _CIRCLE = 9.0, 8.0, 3.4
 _LEGEND = 34.0
 
-# Characters that the first font lacks are looked for in the next: tables come in every script.
+# The fonts are tried in this order, as names may use any script.
 _FONTS = ["DejaVu Sans", "Noto Sans", "Noto Sans CJK JP", "Arial Unicode MS", "sans-serif"]
 _SETTINGS: dict[str, Any] = {
     "font.family": _FONTS,
-    "svg.fonttype": "none",  # letters stay letters: to be found, copied and read aloud
-    "svg.hashsalt": "acid-causal",  # the same picture is the same file
+    "svg.fonttype": "none",  # keeps text as text: for search, copying and screen readers
+    "svg.hashsalt": "acid-causal",  # makes the file deterministic
 }
 _SVG = "http://www.w3.org/2000/svg"
 
 
 def firmness(edge: Edge, alpha: float) -> float:
-    """Returns how firm an edge is, from 0 to 1: what its colour and its width show.
+    """Returns how firm an edge is, from 0 to 1; colour and width of the edge show it.
 
-    The confidence where there is one; otherwise how far the p-value of the most doubtful test lies
-    below alpha, on a log scale.
+    It is the confidence if there is one. Otherwise it says how far the largest p-value of the edge
+    is below alpha, on a log scale.
     """
     if edge.confidence is not None:
         return edge.confidence
@@ -60,7 +60,7 @@ def firmness(edge: Edge, alpha: float) -> float:
 
 
 def edge_color(edge: Edge, alpha: float) -> str:
-    """Returns the colour of an edge, as in `#0b4a8f`; grey where the data have no say."""
+    """Returns the colour of an edge, as in `#0b4a8f`; grey for required edges."""
     if edge.required:
         return REQUIRED
     return to_hex(_COLORS(firmness(edge, alpha)))
@@ -75,8 +75,8 @@ def write_png(found: Discovery, path: Path) -> None:
 def to_svg(found: Discovery, *, legend: bool = True) -> str:
     """Draws the picture as one `<svg>` element.
 
-    Each edge is a few groups with `data-edge`, its number in `found.edges`; each node has
-    `data-node`. Both say what they are when they are pointed at.
+    Each edge is a few groups with its index in `found.edges` as `data-edge`; each node has its
+    column as `data-node`. Both have a tooltip.
     """
     with _drawn(found, legend=legend) as figure:
         file = BytesIO()
@@ -86,7 +86,7 @@ def to_svg(found: Discovery, *, legend: bool = True) -> str:
 
 @contextmanager
 def quiet_matplotlib() -> Iterator[None]:
-    """Keeps matplotlib from complaining of fonts that this machine lacks."""
+    """Silences matplotlib's messages on fonts that this machine lacks."""
     log = logging.getLogger("matplotlib.font_manager")
     level = log.level
     with mpl.rc_context(rc=_SETTINGS), warnings.catch_warnings():  # type: ignore[arg-type]
@@ -113,7 +113,7 @@ def _drawn(found: Discovery, *, legend: bool) -> Iterator[Figure]:
         axes = figure.add_axes((0, 0, 1, 1), frameon=False)
         left = (width - layout.width) / 2
         axes.set(xlim=(-left, width - left), ylim=(height, 0), xticks=[], yticks=[])
-        # The firm ones last, hence on top.
+        # Firm edges last, so that they are on top.
         for number, (edge, (a, b)) in reversed(
             list(enumerate(zip(found.edges, pairs, strict=True)))
         ):
@@ -133,7 +133,7 @@ def _draw_edge(
     width = 1.1 + 1.7 * firmness(edge, alpha)
     at_a, at_b = ends(edge.mark)
     line = _thinned(_shortened(_shortened(path, at_b)[::-1], at_a)[::-1])
-    # Wide and invisible, so that a finger hits the edge.
+    # A wide invisible line, so that the edge is easy to click.
     axes.plot(*line.T, color="black", alpha=0.0, linewidth=16, gid=f"{gid}-hit", clip_on=False)
     axes.plot(
         *line.T,
@@ -181,7 +181,7 @@ def _shortened(path: Float[Array, "points 2"], mark: str) -> Float[Array, "fewer
 
 
 def _thinned(path: Float[Array, "points 2"]) -> Float[Array, "fewer 2"]:
-    """Keeps as many points of a path as its shape needs: two, if it is straight."""
+    """Drops points that a path does not need; a straight path keeps two."""
     along = (path[-1] - path[0]) / np.linalg.norm(path[-1] - path[0])
     off = (path - path[0]) @ np.array([-along[1], along[0]])
     return path[[0, -1]] if np.abs(off).max() < 0.1 else np.vstack([path[:-1:12], path[-1]])
@@ -235,15 +235,18 @@ def _draw_legend(axes: Axes, found: Discovery, y: float, middle: float) -> None:
     axes.text(middle + half + 8, y, many, ha="left", **style)
 
 
-# ---- from matplotlib's SVG to ours ---------------------------------------------------------------
+# ---- SVG -----------------------------------------------------------------------------------------
 
 
 def _label_parts(svg: bytes, found: Discovery) -> str:
-    """Names the parts of the drawing, and leaves out what only matplotlib needs."""
+    """Adds classes, data attributes and tooltips to matplotlib's SVG, and removes its metadata."""
     ElementTree.register_namespace("", _SVG)
     ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
     root = ElementTree.fromstring(svg)
-    for tag in ("metadata", "defs"):  # the first defs hold a style that would rule a whole page
+    for tag in (
+        "metadata",
+        "defs",
+    ):  # the first defs has styles for the whole page
         unneeded = root.find(f"{{{_SVG}}}{tag}")
         if unneeded is not None:
             root.remove(unneeded)

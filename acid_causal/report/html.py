@@ -1,7 +1,7 @@
-"""The report: one HTML file with the graph, the evidence for it, and how it was made.
+"""The report: one HTML file with the graph, the evidence for it, and its provenance.
 
-The file needs no network and asks for none: style, script and pictures are inside, and its content
-security policy allows nothing else. All that comes from the user's table is escaped.
+Style, script and pictures are inside the file, and its content security policy allows nothing else,
+so it works offline. Text from the user's table is escaped.
 """
 
 import base64
@@ -35,7 +35,7 @@ from acid_causal.report.labels import arrow, given_text, printable, pvalue_text
 
 _ALGORITHMS = {"pc": "PC", "fci": "FCI"}
 _BINS = 20
-# The sizes of conditioning sets that the histogram tells apart; larger ones are drawn as the last.
+# Colours of the histogram by size of the conditioning set; larger sets have the last colour.
 _SIZE_COLORS = ("#0B4A8F", "#4C86C0", "#93BBE0", "#D3E3F2")
 
 
@@ -43,9 +43,9 @@ def write_report(found: Discovery, path: Path, *, title: str = "Causal graph") -
     """Writes the report, atomically.
 
     Args:
-        found: what was discovered.
+        found: the discovered graph.
         path: the HTML file.
-        title: what the report is about, such as the name of the table.
+        title: title of the report, such as the name of the table.
 
     Raises:
         OSError: the file cannot be written.
@@ -56,7 +56,7 @@ def write_report(found: Discovery, path: Path, *, title: str = "Causal graph") -
 def render(found: Discovery, *, title: str = "Causal graph") -> str:
     """Returns the report as HTML; see `write_report`."""
     script = _asset("report.js")
-    # The policy names the script by its hash, so that no other can run, come what may.
+    # The policy has the script's hash, so that no other script can run.
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -98,7 +98,7 @@ def _row(edge: Edge, found: Discovery) -> dict[str, Any]:
 
 
 def _details(edge: Edge, found: Discovery) -> dict[str, Any]:
-    """Gathers what is shown of an edge when it is chosen."""
+    """Collects the details that are shown when an edge is chosen."""
     a, b = printable(edge.a), printable(edge.b)
     index = {name: k for k, name in enumerate(found.columns)}
     return {
@@ -118,7 +118,7 @@ def _details(edge: Edge, found: Discovery) -> dict[str, Any]:
 
 
 def _facts(made: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Says how the graph was made, in pairs of a name and a text."""
+    """Yields the provenance as pairs of name and text."""
     data, search, tests = made["data"], made["search"], made["tests"]
     gaps = data["missing_values"]
     yield "made at", made["created"].replace("T", " ").replace("+00:00", " UTC")
@@ -165,7 +165,7 @@ def _knowledge(made: Mapping[str, Any]) -> list[str]:
 
 
 def _histogram(found: Discovery) -> str:
-    """Draws how often each p-value came, by the size of the conditioning set."""
+    """Draws a histogram of the p-values, by size of the conditioning set."""
     last = len(_SIZE_COLORS) - 1
     sizes = np.array([min(len(cond), last) for _, _, cond in found.pvalues])
     pvalues = np.array(list(found.pvalues.values()))
@@ -185,7 +185,7 @@ def _histogram(found: Discovery) -> str:
         axes.axvline(found.alpha, color="#C4541A", linestyle=(0, (4, 2)), linewidth=1.3)
         axes.set(xlim=(0, 1), xlabel="p-value", ylabel="tests")
         axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(frameon=False, loc="upper right")  # "best" takes time
+        axes.legend(frameon=False, loc="upper right")  # "best" is slow
         file = BytesIO()
         figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     svg = file.getvalue().decode()
@@ -193,7 +193,7 @@ def _histogram(found: Discovery) -> str:
 
 
 def _cut_first_bar(axes: Axes, heights: Float[NDArray[np.float64], " bins"]) -> None:
-    """Cuts the bar of the smallest p-values off where it would flatten all others."""
+    """Cuts off the bar of the smallest p-values if it is much higher than all others."""
     first, others = float(heights[0]), float(heights[1:].max())
     if others > 0 and first > 3 * others:
         axes.set_ylim(0, 1.6 * others)

@@ -1,4 +1,4 @@
-"""Names and numbers as people read them."""
+"""Names and numbers as text for people."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -15,18 +15,18 @@ _ARROWS = {
     "o--": "o—",
 }
 MARKS = frozenset(_ARROWS)
-# Control characters, halves of characters, and what no font can know.
+# Unicode categories: control, surrogate, unassigned and private.
 _UNPRINTABLE = ("Cc", "Cs", "Cn", "Co")
 
 
 def printable(name: str) -> str:
-    """Returns a name in one line, without characters that XML or a font cannot hold."""
+    """Returns a name in one line, without characters that XML or fonts do not support."""
     kept = (" " if unicodedata.category(c) in _UNPRINTABLE else c for c in name)
     return " ".join("".join(kept).split()) or "(no name)"
 
 
 def printable_names(names: Sequence[str]) -> dict[str, str]:
-    """Returns the printable form of each name; forms that would be the same are numbered."""
+    """Returns the printable form of each name, with numbers where forms are the same."""
     forms: dict[str, str] = {}
     for name in names:
         form, number = printable(name), 1
@@ -38,17 +38,17 @@ def printable_names(names: Sequence[str]) -> dict[str, str]:
 
 
 def arrow(mark: str) -> str:
-    """Returns a mark as one would print it: `-->` becomes →."""
+    """Returns a mark as an arrow: `-->` becomes →."""
     return _ARROWS[mark]
 
 
 def pvalue_text(pvalue: float) -> str:
-    """Returns a p-value with as many digits as mean something."""
+    """Returns a p-value with three decimals, or with one digit if it is below .001."""
     if pvalue >= 0.001:
         return f"{pvalue:.3f}"
     return f"{pvalue:.0e}".replace("e-0", "e-") if pvalue > 0 else "< 1e-300"
 
 
 def given_text(names: Sequence[str]) -> str:
-    """Names a conditioning set."""
+    """Returns the names of a conditioning set as text."""
     return ", ".join(map(printable, names)) if names else "nothing"

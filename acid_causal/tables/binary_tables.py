@@ -12,26 +12,26 @@ _BYTES_PER_NUMBER = 8
 
 
 def read_sheet(path: Path, content: bytes, limit: int) -> list[list[Any]]:
-    """Reads the rows of the first sheet that are not empty, without empty cells at their ends.
+    """Reads the rows of the first sheet, without empty rows and empty cells at the end of rows.
 
     Args:
         path: for messages.
         content: the workbook.
-        limit: bytes that the numbers may take, with empty cells.
+        limit: the largest number of bytes of all cells as numbers.
 
     Raises:
-        InputError: the workbook cannot be read, or holds more.
+        InputError: the workbook cannot be read or is too large.
     """
     openpyxl = _require(path, "openpyxl")
     rows: list[list[Any]] = []
     width = 0
     try:
         with warnings.catch_warnings():
-            # openpyxl tells of formats and checks of cells that it does not know.
+            # openpyxl warns of cell formats and validations that it does not support.
             warnings.simplefilter("ignore", UserWarning)
             book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
             sheet, *others = book.worksheets
-            sheet.reset_dimensions()  # what a file says of its size may be wrong
+            sheet.reset_dimensions()  # the size that is stored in a file may be wrong
             for row in sheet.iter_rows():
                 cells = [None if cell.data_type == "e" else cell.value for cell in row]
                 while cells and cells[-1] is None:
@@ -59,10 +59,10 @@ def read_parquet(path: Path, content: bytes, limit: int) -> Any:
     Args:
         path: for messages.
         content: the file.
-        limit: bytes that the numbers may take.
+        limit: the largest number of bytes of all cells as numbers.
 
     Raises:
-        InputError: the file cannot be read, or holds more.
+        InputError: the file cannot be read or is too large.
     """
     _require(path, "pyarrow")
     import pandas as pd

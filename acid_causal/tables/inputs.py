@@ -1,4 +1,4 @@
-"""What users bring: tables and questions are validated here, once, and trusted afterwards."""
+"""Reads and validates tables and questions from users. The rest of the package trusts them."""
 
 import hashlib
 import json
@@ -24,19 +24,19 @@ Columns = tuple[int, ...]
 Question = tuple[int, int, Columns]
 
 MIN_SAMPLES = 4
-# Up to it each whole number is a float.
+# Floats represent every integer up to this one exactly.
 _LARGEST_WHOLE = 2**53
 
 
 @dataclass(frozen=True)
 class Table:
-    """A validated table; `values` is our own copy.
+    """A validated table; `values` is a copy.
 
     Attributes:
-        values: finite numbers, or NaN where a value is missing; less the median in a column of
-            whole numbers beyond 2^53 some of which would become equal.
+        values: finite numbers, or NaN where a value is missing. The median is subtracted from a
+            column of integers beyond 2^53 if some of them would otherwise round to the same float.
         columns: names of the columns.
-        absent: where values are missing; None if nowhere.
+        absent: where values are missing; None if none is.
     """
 
     values: Float[Array, "n d"]
@@ -45,7 +45,7 @@ class Table:
 
     @cached_property
     def sha256(self) -> str:
-        """A hash of shape and values, whatever the columns are called."""
+        """A hash of shape and values; names of columns make no difference."""
         digest = hashlib.sha256(json.dumps(self.values.shape).encode())
         digest.update(np.ascontiguousarray(self.values).tobytes())
         return digest.hexdigest()
@@ -55,10 +55,10 @@ def read_table(data: Any, *, missing: str = defaults.MISSING, name: str = "data"
     """Reads an array or a pandas DataFrame of shape (n, d).
 
     Args:
-        data: real numbers of any type, booleans among them, one column a variable; objects too, if
-            each of them is one. Masked values, None and pandas' NA count as missing.
+        data: real numbers of any type, including booleans and columns of objects that are numbers;
+            one column for each variable. Masked values, None and pandas' NA count as missing.
         missing: "raise" refuses NaN; "drop" lets each test leave out its incomplete rows.
-        name: what messages call the table.
+        name: name of the table in messages.
 
     Raises:
         InputTypeError: columns that are not real numbers.
@@ -130,7 +130,7 @@ def _as_columns(part: Any) -> Any:
 
 
 def _is_empty(part: Any) -> bool:
-    """Says whether an array or a frame has no column: [] stands for no variable, too."""
+    """Says whether an array or a frame has no columns; [] counts as no columns."""
     return part.shape == (0,) or (part.ndim == 2 and part.shape[1] == 0)
 
 
@@ -138,7 +138,7 @@ def read_question(question: Any, d: int) -> Question:
     """Reads a question about columns: a triple (i, j, conditioning set).
 
     Args:
-        question: any three things that `normalise_question` takes.
+        question: two columns and a conditioning set, as `normalise_question` takes them.
         d: number of columns.
 
     Returns:
@@ -146,7 +146,7 @@ def read_question(question: Any, d: int) -> Question:
 
     Raises:
         InputTypeError: not a sequence, or an index is not an integer.
-        InputError: not three parts, or indices that make no question.
+        InputError: not three parts, or see `normalise_question`.
     """
     expected = f"a question must be a triple (i, j, conditioning set), not {question!r}"
     try:
@@ -190,7 +190,7 @@ def _members(cond: Any) -> list[Any]:
         return []
     try:
         members = None if isinstance(cond, str | bytes | bytearray) else list(cond)
-    except TypeError:  # an array of no axis has __iter__, and refuses when it is called
+    except TypeError:  # a 0-d array has __iter__, but calling it fails
         members = None
     if members is None:
         raise InputTypeError(f"the conditioning set must be a sequence of columns, not {cond!r}")
@@ -230,8 +230,9 @@ def _numbers(data: Any, name: str) -> tuple[tuple[str, ...], Float[Array, "n d"]
             refused.append(f"{columns[k]!r} ({part.dtype})")
         else:
             values[:, k] = number
-    values += 0.0  # -0.0 becomes 0.0
-    values[np.isnan(values)] = np.nan  # of all bit patterns one: equal tables hash equal
+    # -0.0 becomes 0.0, and every NaN has the same bits, so that equal tables hash equal.
+    values += 0.0
+    values[np.isnan(values)] = np.nan
     if refused:
         raise InputTypeError(
             f"{name} has columns that are not real numbers: {listed(refused)}. "
@@ -246,7 +247,7 @@ def _is_pandas(part: Any) -> bool:
 
 
 def _as_array(data: Any, name: str) -> Any:
-    """Reads any array-like; a pandas object stays one, for its names, and a mask stays a mask."""
+    """Converts to an array, but leaves pandas objects and masked arrays as they are."""
     if _is_pandas(data) or isinstance(data, np.ma.MaskedArray):
         return data
     masked = isinstance(data, list | tuple) and any(isinstance(p, np.ma.MaskedArray) for p in data)
@@ -264,7 +265,7 @@ def _as_array(data: Any, name: str) -> Any:
 
 
 def _as_float(column: Any) -> Float[Array, " n"] | None:
-    """Converts one column, missing values to NaN, or returns None if that would be a guess."""
+    """Converts a column to floats, with NaN for missing values; None if it is not numeric."""
     if column.dtype.kind == "O":
         return _objects_as_float(column)
     if column.dtype.kind not in "biuf":
@@ -276,14 +277,14 @@ def _as_float(column: Any) -> Float[Array, " n"] | None:
             number = column.astype(np.float64)
         if isinstance(number, np.ma.MaskedArray):
             number = number.filled(np.nan)
-    # Of missing whole numbers pandas would make floats.
+    # pandas would convert nullable integers to float64, which loses digits.
     own = isinstance(column.dtype, np.dtype)
     return _centred(np.asarray(column) if own else column.to_numpy(dtype=object), number)
 
 
 def _objects_as_float(column: Any) -> Float[Array, " n"] | None:
-    """Converts a column of objects each of which is a real number, or nothing."""
-    # Categories of integers are objects, too: their numbers are codes, and no amounts.
+    """Converts a column of objects; None if some of them are neither numbers nor missing."""
+    # A categorical column of integers is refused: its numbers are codes and not amounts.
     if hasattr(column, "cat"):
         return None
     objects = np.asarray(column)
@@ -299,14 +300,14 @@ def _objects_as_float(column: Any) -> Float[Array, " n"] | None:
 
 
 def _centred(exact: Any, number: Float[Array, " n"]) -> Float[Array, " n"]:
-    """Takes the median from all numbers before they are rounded, if some would become equal.
+    """Subtracts the median before rounding to floats, if different numbers would become equal.
 
-    So do whole numbers beyond 2^53, such as nanoseconds since 1970. The test reads ranks, and a
-    shift moves no answer.
+    This happens to integers beyond 2^53, such as nanoseconds since 1970. A shift does not change
+    the answers of the test.
 
     Args:
-        exact: the numbers as they came.
-        number: the nearest floats; NaN where one is missing.
+        exact: the original numbers.
+        number: the nearest floats; NaN where a number is missing.
     """
     there = np.isfinite(number)
     if not there.any() or np.abs(number[there]).max() < _LARGEST_WHOLE:
@@ -314,7 +315,7 @@ def _centred(exact: Any, number: Float[Array, " n"]) -> Float[Array, " n"]:
     values = exact[there].tolist() if exact.dtype.kind in "iu" else list(exact[there])
     if all(isinstance(value, Rational | Decimal) for value in values):
         values = [int(v) if isinstance(v, Integral) else Fraction(v) for v in values]
-    elif exact.dtype.kind != "f" or exact.dtype.itemsize == number.itemsize:  # floats as they came
+    elif exact.dtype.kind != "f" or exact.dtype.itemsize == number.itemsize:  # already float64
         return number
     if len(set(values)) == len(np.unique(number[there])):
         return number
@@ -327,7 +328,7 @@ def _centred(exact: Any, number: Float[Array, " n"]) -> Float[Array, " n"]:
 def _nearest_float(number: Any) -> float:
     try:
         return float(number)
-    except OverflowError:  # a whole number or a fraction beyond 1e308, which is told as infinite
+    except OverflowError:  # an integer or a fraction beyond 1e308; reported as infinite
         return np.inf
     except ValueError:  # Decimal's signalling NaN
         return np.nan

@@ -1,7 +1,7 @@
-"""Texts as numbers: what is a decimal mark in them, and what groups thousands.
+"""Reads texts as numbers, and finds out which mark is decimal and which groups thousands.
 
-"1,905" is 1905 to some and 1.905 to others. A column is read in one way; where its own cells do not
-say which, nobody guesses.
+"1,905" is 1905 to some people and 1.905 to others. All cells of a column are read in the same way.
+If they do not show which way is right, the column is refused.
 """
 
 import re
@@ -15,25 +15,25 @@ MISSING_TEXTS = frozenset({
     "NULL", "null", "None", "none",
 })  # fmt: skip
 
-# What groups thousands in either way of writing: blanks of several widths, an apostrophe.
+# Marks that may group thousands whatever the decimal mark is: apostrophes and blanks.
 _NEUTRAL = "'\u2019 \u00a0\u2009\u202f"
 _PLAIN = re.compile(r"[+-]?\d{1,3}")
 
 
 @dataclass(frozen=True)
 class Marks:
-    """What a user says of the numbers in a text; None: nothing.
+    """The marks in the numbers of a text, as far as the user has said; None: not said.
 
     Attributes:
         decimal: the decimal mark, "." or ",".
-        thousands: what groups thousands.
+        thousands: the mark that groups thousands.
     """
 
     decimal: str | None = None
     thousands: str | None = None
 
     def readings(self) -> list["Reading"]:
-        """Lists the ways of reading that this leaves open."""
+        """Lists the ways of reading that agree with what the user said."""
         groups = {".": "," + _NEUTRAL, ",": "." + _NEUTRAL}
         if self.thousands is not None:
             groups = {mark: self.thousands for mark in groups if mark != self.thousands}
@@ -46,13 +46,13 @@ class Marks:
 
 @dataclass(frozen=True)
 class Reading:
-    """A way to read numbers: the decimal mark, and marks each of which may group thousands."""
+    """A way to read numbers: the decimal mark, and the marks that may group thousands."""
 
     decimal: str
     groups: str
 
     def __call__(self, text: str) -> int | float | None:
-        """Reads one text; None if it is no number in this way. Whole numbers stay exact."""
+        """Reads one text; returns None if it is not a number. Integers stay exact."""
         match = _pattern(self).fullmatch(text)
         if match is None:
             return None
@@ -82,9 +82,9 @@ class Numbers:
 
     Attributes:
         values: by text; empty if the column cannot be read.
-        reading: how they were read; None if any way gives the same.
-        trouble: why the column cannot be read, to follow its name; "" if it can.
-        culprits: texts that are no numbers in any way.
+        reading: how they were read; None if all ways give the same numbers.
+        trouble: why the column cannot be read, for a message after its name; "" if it can.
+        culprits: texts that are not numbers in any way of reading.
     """
 
     values: dict[str, int | float]
@@ -94,11 +94,11 @@ class Numbers:
 
 
 def read_numbers(texts: Iterable[str], marks: Marks) -> Numbers:
-    """Reads the different texts of a column, in the way that fits all of them.
+    """Reads the texts of a column, in a way that fits all of them.
 
     Args:
-        texts: without those that stand for a missing value.
-        marks: what the user says.
+        texts: the texts, without those that stand for a missing value.
+        marks: the marks that the user named.
     """
     texts = list(dict.fromkeys(texts))
     read = {reading: [reading(text) for text in texts] for reading in marks.readings()}
@@ -135,6 +135,6 @@ def read_numbers(texts: Iterable[str], marks: Marks) -> Numbers:
 
 
 def _looks_grouped(texts: Sequence[str]) -> bool:
-    """Says whether commas group thousands: numbers below 1,000 stand beside them without one."""
+    """Says whether commas group thousands: all numbers without a comma are integers below 1000."""
     without = [text for text in texts if "," not in text]
     return bool(without) and all(map(_PLAIN.fullmatch, without))

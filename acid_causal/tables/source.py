@@ -1,4 +1,4 @@
-"""The bytes of a table's file: of what kind they are, unpacked, and as text."""
+"""Reads a table's file: unpacks it, recognises its kind and decodes text."""
 
 import bz2
 import codecs
@@ -17,7 +17,7 @@ from acid_causal.files import read_bytes
 
 TEXT, PARQUET, EXCEL = "text", "parquet", "excel"
 
-# How files of a kind begin, whatever they are called.
+# The first bytes of packed files; names of files are not used.
 _UNPACKERS: dict[bytes, Callable[[io.BytesIO], Any]] = {
     b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
     b"BZh": bz2.BZ2File,
@@ -34,7 +34,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-# Text of Western languages is mostly ASCII.
+# Assumed unless more than this share of the letters is not ASCII.
 _WESTERN = "cp1252"
 _WESTERN_SHARE = 0.4
 _SAMPLE = 100_000
@@ -58,11 +58,10 @@ def read_source(path: Path, limit: int) -> Source:
 
     Args:
         path: the file.
-        limit: bytes that it may hold, packed and unpacked.
+        limit: the largest number of bytes, packed and unpacked.
 
     Raises:
-        InputError: it cannot be read, is no regular file, holds more, or is of a kind that is not
-            read.
+        InputError: it cannot be read, is not a regular file, is too large, or of an unknown kind.
     """
     try:
         content = read_bytes(path, most=limit)
@@ -83,7 +82,7 @@ def read_source(path: Path, limit: int) -> Source:
 
 
 def unreadable(path: Path, reason: object) -> InputError:
-    """Builds the error for a file that cannot be read; exceptions of parsers end up in one line."""
+    """Builds the error for a file that cannot be read, with the reason in one line."""
     if isinstance(reason, OSError) and reason.strerror:
         reason = reason.strerror
     elif isinstance(reason, Exception):
@@ -93,7 +92,7 @@ def unreadable(path: Path, reason: object) -> InputError:
 
 
 def too_large(path: Path, what: str, limit: int) -> InputError:
-    """Builds the error for a table beyond the limit."""
+    """Builds the error for a table above the size limit."""
     return unreadable(
         path, f"{what}, more than the limit of {limit // 1_000_000:,} MB; raise it by --size-limit"
     )
@@ -138,18 +137,18 @@ def _read_zip(path: Path, content: bytes, limit: int) -> Source:
 
 
 def decode(path: Path, content: bytes, encoding: str | None) -> tuple[str, str | None]:
-    """Turns bytes into text.
+    """Decodes bytes to text.
 
     Args:
         path: for messages.
         content: the bytes.
-        encoding: the encoding; None: UTF-8 or what the bytes look like.
+        encoding: the encoding; None: UTF-8 if the bytes are valid, otherwise a guess.
 
     Returns:
         The text, and the encoding if it was guessed.
 
     Raises:
-        InputError: the bytes are no text, or not of this encoding.
+        InputError: the bytes are not text in this encoding.
         OptionError: there is no such encoding.
     """
     guessed = None
@@ -169,7 +168,7 @@ def decode(path: Path, content: bytes, encoding: str | None) -> tuple[str, str |
 
 
 def _guess(content: bytes) -> str | None:
-    """Guesses an encoding; None stands for UTF-8."""
+    """Guesses an encoding; returns None for UTF-8."""
     zeros = [content[start:_SAMPLE:2].count(0) for start in (0, 1)]
     if max(zeros) > 0.3 * len(content[:_SAMPLE:2]):
         return "utf-16-le" if zeros[1] > zeros[0] else "utf-16-be"
@@ -179,7 +178,7 @@ def _guess(content: bytes) -> str | None:
     except UnicodeDecodeError:
         pass
     if 0 in content:
-        return "latin-1"  # which reads anything: a character of zero tells that it is no text
+        return "latin-1"  # this always succeeds; `decode` then finds the zero and refuses it
     lines = b"\n".join(line for line in content.splitlines() if not line.isascii())[:_SAMPLE]
     foreign = sum(byte >= 128 for byte in lines)
     letters = foreign + sum(bytes([byte]).isalpha() for byte in lines)

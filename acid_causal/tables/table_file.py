@@ -1,4 +1,4 @@
-"""Reading a table from a file, for the command line."""
+"""Reads a table from a file, for the command line."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -22,15 +22,15 @@ _TABS = (".tsv", ".tab")
 
 @dataclass(frozen=True)
 class Format:
-    """What a user says of a file; None: nothing, so that the file itself tells.
+    """The format of a file, as far as the user has said; None: find out from the content.
 
     Attributes:
-        separator: what separates the fields of a text; a blank for any number of them.
-        marks: the decimal mark of a text, and what groups thousands.
-        encoding: of a text.
+        separator: the separator of the fields of a text; a blank means any number of blanks.
+        marks: the decimal mark of a text, and the mark that groups thousands.
+        encoding: the encoding of a text.
         header: whether the first row holds names.
         missing: texts that stand for a missing value, besides an empty field, NA and NaN.
-        size_limit: bytes that the file may hold, also unpacked and as numbers.
+        size_limit: the largest number of bytes: of the file, unpacked, and as numbers.
     """
 
     separator: str | None = None
@@ -42,27 +42,26 @@ class Format:
 
 
 def table_name(path: Path) -> str:
-    """Returns the name of a table's file without its ending, and without that of a compressor."""
+    """Returns the name of a table's file without its ending, such as `.csv` or `.csv.gz`."""
     return Path(path.stem).stem if path.suffix.lower() in _COMPRESSED else path.stem
 
 
 def read_table_file(path: Path, form: Format | None = None) -> Any:
     """Reads a table: text, such as CSV, Parquet, or the first sheet of an Excel workbook.
 
-    The content says what it is: the kind, how it was packed, the encoding, the separator and the
-    marks in numbers. What is unusual is told in a warning.
+    The kind, the packing, the encoding, the separator and the marks in numbers are found from the
+    content. A warning says so where a choice is unusual.
 
     Args:
         path: the file; it is read whole.
         form: what the user says of it.
 
     Returns:
-        A pandas DataFrame with the file's columns, whatever their types; their names are strings,
-        without blanks around them.
+        A pandas DataFrame of the columns with their types; names are stripped strings.
 
     Raises:
-        InputError: the file cannot be read, or is no table.
-        OptionError: separator, marks or encoding are none.
+        InputError: the file cannot be read, or is not a table.
+        OptionError: the separator, a mark or the encoding is not valid.
     """
     form = form or Format()
     separator = None if form.separator is None else text_table.check_separator(form.separator)
@@ -141,7 +140,7 @@ def _from_rows(path: Path, rows: list[list[Any]], form: Format) -> Any:
 
 
 def _names(path: Path, first: Sequence[Any], form: Format) -> tuple[list[str], bool]:
-    """Names the columns by the first row, or by numbers if it is data."""
+    """Takes the names from the first row, or numbers the columns if it is data."""
     if form.header is False:
         return [f"X{k + 1}" for k in range(len(first))], False
     if form.header is None and text_table.looks_like_data(first):
@@ -161,7 +160,7 @@ def _checked(names: list[str]) -> list[str]:
 
 
 def _without_unnamed(path: Path, frame: Any, first: Sequence[Any]) -> Any:
-    """Drops columns without a name that are empty or count the rows, and tells of others."""
+    """Drops columns without a name that are empty or row numbers, and warns of others."""
     for name, given in zip(list(frame.columns), first, strict=True):
         if str(given).strip():
             continue
@@ -189,13 +188,13 @@ def _counts(column: Any) -> bool:
 
 
 def _with_numbers(path: Path, frame: Any, form: Format, raw: Any) -> Any:
-    """Turns columns of texts into numbers where all of a column's texts are such.
+    """Converts the columns of texts in which all texts are numbers.
 
     Args:
         path: for messages.
         frame: the table.
         form: what the user says.
-        raw: reads columns as text from the file; None where numbers have no marks of their own.
+        raw: reads columns of the file as text; None for files whose numbers are not text.
     """
     by_comma: list[str] = []
     grouped: list[str] = []
@@ -222,9 +221,9 @@ def _with_numbers(path: Path, frame: Any, form: Format, raw: Any) -> Any:
 
 
 def _reread(frame: Any, raw: Any, marks: Marks) -> None:
-    """Reads again what pandas took for numbers with a decimal point, in a file of commas.
+    """Reads columns again that pandas read with decimal points, in a file with decimal commas.
 
-    What may be either is left as text, of which `choose_columns` tells.
+    Columns whose numbers are ambiguous stay text; `choose_columns` then refuses them.
     """
     floats = [name for name in frame.columns if frame[name].dtype.kind == "f"]
     if not floats:
@@ -247,7 +246,7 @@ def _mapped(texts: Any, values: dict[str, int | float]) -> Any:
 
 
 def as_texts(column: Any) -> Any:
-    """Returns a column without blanks around its texts; None if not all of it are texts."""
+    """Returns a column of stripped texts; None if some of its values are not texts."""
     if column.dtype.kind != "O" and str(column.dtype) not in ("str", "string"):
         return None
     if hasattr(column, "cat") or not all(isinstance(value, str) for value in column.dropna()):
@@ -260,7 +259,7 @@ def check_marks(decimal: str | None, thousands: str | None) -> Marks:
     """Reads the options for the marks in numbers.
 
     Raises:
-        OptionError: they are none.
+        OptionError: a value is not a mark.
     """
     known = decimal in (None, ".", ",")
     require(known, "decimal", decimal, "'.' or ','")

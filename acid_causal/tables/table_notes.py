@@ -1,6 +1,6 @@
-"""What a table itself gives reason to look at twice.
+"""Notes on a table: columns of row numbers, and missing values.
 
-`acid_causal.inference.applicability` sees to the questions.
+Notes on single questions are in `acid_causal.inference.applicability`.
 """
 
 from collections.abc import Iterator
@@ -14,11 +14,7 @@ _INDEX_NAMES = ("", "id", "idx", "index", "row", "row_id", "rowid", "row number"
 
 
 def notes_on(table: Table) -> Iterator[str]:
-    """Tells of row numbers and missing values.
-
-    Yields:
-        Sentences for a user.
-    """
+    """Yields notes for the user on row numbers and missing values."""
     for k in range(len(table.columns)):
         if looks_like_row_number(table, k):
             yield (
@@ -35,13 +31,13 @@ def notes_on(table: Table) -> Iterator[str]:
 
 
 def looks_like_row_number(table: Table, k: int) -> bool:
-    """Says whether column k counts the rows: consecutive integers, in order or named so."""
+    """Says whether column k has row numbers: consecutive integers, in order or with such a name."""
     values = table.values[:, k]
     if not np.isfinite(values).all():
         return False
     name = table.columns[k].strip().lower()
     called_so = name in _INDEX_NAMES or name.startswith("unnamed:")
-    # Years in a short table count up as well, so that an unnamed suspicion needs the exact start.
+    # Years count up, too. So without a telling name the column must be in order from 0 or 1.
     counting = np.sort(values) if called_so else values
     starts_low = values.min() in (0, 1) or called_so
     return bool(starts_low and np.array_equal(np.diff(counting), np.ones(len(values) - 1)))

@@ -1,4 +1,4 @@
-"""Tables as text: what separates their fields, and whether they have a header."""
+"""Reads tables from text, and finds the separator and the header."""
 
 import csv
 import io
@@ -12,33 +12,33 @@ from acid_causal.errors import InputError, require
 from acid_causal.tables.number_marks import MISSING_TEXTS
 
 TAB, BLANKS = "\t", " "
-# Blanks come last: names may hold them.
+# In order of preference. Blanks are last, as names may contain them.
 _SEPARATORS = (",", ";", TAB, "|", BLANKS)
 _NUMBER = re.compile(r"[+-]?[\d.,' ]*\d[.]?([eE][+-]?\d+)?")
 _SAMPLE_ROWS, _SAMPLE_CHARACTERS = 200, 200_000
 
 
 def find_separator(text: str, usual: str) -> str:
-    """Finds what separates the fields, by which of the usual marks makes a table of numbers.
+    """Finds the separator: the one of the usual marks with which the text looks most like a table.
 
-    `csv.Sniffer` looks at the marks alone, and takes decimal commas for separators.
+    `csv.Sniffer` looks at the marks only, and takes decimal commas for separators.
 
     Args:
         text: the table.
-        usual: the mark to take where others are no better.
+        usual: the mark to prefer in case of a tie.
 
     Returns:
-        One character; a blank stands for any number of blanks and tabs.
+        One character; a blank means any number of blanks and tabs.
     """
     sample = text[:_SAMPLE_CHARACTERS]
     if len(sample) < len(text):
         sample = sample[: sample.rfind("\n") + 1]
     scores = {mark: _score(sample, mark) for mark in (usual, *_SEPARATORS)}
-    return max(scores, key=lambda mark: scores[mark])  # of equal ones the first
+    return max(scores, key=lambda mark: scores[mark])  # the first one in case of a tie
 
 
 def _score(sample: str, separator: str) -> float:
-    """Says how much a text looks like a table: 1 if all rows are numbers below a header."""
+    """Scores how much a text looks like a table; 1 for rows of numbers below a header."""
     try:
         rows = list(islice(records(sample, separator), _SAMPLE_ROWS))
     except csv.Error:
@@ -65,7 +65,7 @@ def _is_number(field: str) -> bool:
 
 
 def records(text: str, separator: str) -> Iterator[list[str]]:
-    """Splits a text into its records, without empty lines, and their fields, without blanks."""
+    """Splits a text into records and stripped fields; empty lines are left out."""
     if separator == BLANKS:
         for line in io.StringIO(text):
             if fields := next(csv.reader([" ".join(line.split())], delimiter=" "), []):
@@ -77,7 +77,7 @@ def records(text: str, separator: str) -> Iterator[list[str]]:
 
 
 def first_record(text: str, separator: str) -> list[str]:
-    """Returns the first fields of a text."""
+    """Returns the fields of the first record."""
     try:
         return next(records(text, separator), [])
     except csv.Error as error:
@@ -85,9 +85,9 @@ def first_record(text: str, separator: str) -> list[str]:
 
 
 def looks_like_data(names: Sequence[Any]) -> bool:
-    """Says whether a first row is data: half of it are numbers that no one calls a column by.
+    """Says whether a first row is data: at least half of it is numbers that are not names.
 
-    Numbers that count up, as years do or the columns of an array, are names.
+    A row of ascending integers, such as years or column numbers, counts as names.
     """
     numbers = [number for number in map(_as_number, names) if number is not None]
     counting = all(float(a).is_integer() and a < b for a, b in pairwise(numbers))
@@ -112,28 +112,28 @@ def parse(
     missing: Sequence[str],
     raw: Sequence[str] | None = None,
 ) -> Any:
-    """Parses a text by pandas.
+    """Parses a text with pandas.
 
     Args:
         text: the table.
         separator: see `find_separator`.
-        names: of the columns, in place of those in the text.
+        names: names of the columns, in place of those in the text.
         header: whether the first row holds names.
         missing: texts that stand for a missing value.
-        raw: columns to read alone, as text; None: all, as what they look like.
+        raw: read these columns only, and as text; None: read all and infer their types.
 
     Returns:
         A pandas DataFrame.
 
     Raises:
-        InputError: the text is no table.
+        InputError: the text is not a table.
     """
     import pandas as pd  # slow to import, and not needed without a file
 
     try:
         with warnings.catch_warnings():
-            # Of rows longer than the header pandas would take the first fields for labels, or,
-            # without an index column, drop the last ones: either is a guess.
+            # If rows are longer than the header, pandas would take the first fields as row labels
+            # or drop the last ones. Either would be a guess.
             warnings.simplefilter("error", pd.errors.ParserWarning)
             return pd.read_csv(
                 io.StringIO(text),
@@ -155,10 +155,10 @@ def parse(
 
 
 def check_separator(separator: str) -> str:
-    """Returns a separator as it is typed in a shell.
+    r"""Reads a separator as typed in a shell, where `\t` means a tab.
 
     Raises:
-        OptionError: it is not one character.
+        OptionError: it is not a single character.
     """
     mark = TAB if separator == "\\t" else separator
     require(len(mark) == 1, "separator", separator, "a single character")
