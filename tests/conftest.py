@@ -101,6 +101,13 @@ def rough_null(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "fit_null", fit)
 
 
+@pytest.fixture
+def given_null(monkeypatch: pytest.MonkeyPatch, tiny_model: TrainedModel) -> None:
+    """Gives models the null of the tiny one, for tests of what is done before or after the fit."""
+    for module in (finetuning, trainer):
+        monkeypatch.setattr(module, "fit_null", lambda *_, **__: tiny_model.null)
+
+
 @pytest.fixture(scope="session")
 def table() -> np.ndarray:
     """120 x 6: x0 and x1 cause x2, x2 causes x3 nonlinearly, x4 and x5 stand alone."""

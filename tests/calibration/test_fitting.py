@@ -76,7 +76,7 @@ def test_levels_hold_on_other_sources_that_the_null_was_fitted_to(
         heteroscedastic=1.0,
     )
     source = Stream(unlike, seed=3)
-    fitted = fit_null(network, STREAM, seed=0, also=[(source, 1.0)], questions=6000, progress=False)
+    fitted = fit_null(network, STREAM, seed=0, also=[(source, 1.0)], questions=3000, progress=False)
     far, near = (
         abs((fresh_pvalues(network, each, unlike) < 0.05).mean() - 0.05) for each in (null, fitted)
     )

@@ -32,7 +32,7 @@ def fit(statistic: np.ndarray, known: Facts) -> NullDistribution:
 def test_pooled_fit_finds_a_skew_normal(shape: float) -> None:
     rng = np.random.default_rng(0)
     statistic = skewnorm.rvs(shape, loc=1, scale=2, size=20_000, random_state=rng)
-    null = NullDistribution.fit(statistic, statistic, facts(20_000, rng))
+    null = NullDistribution.fit(statistic, statistic[:500], facts(500, rng))  # the others: any
     p = np.exp(null.fitted("pooled").logsf(statistic, facts(20_000, rng)))
     assert kstest(p, "uniform").statistic < 0.012
 
@@ -47,12 +47,12 @@ def test_conditional_fit_holds_in_every_corner() -> None:
         noise = skewnorm.rvs(2, size=m, random_state=rng)
         return 0.5 * a + b + np.exp(0.2 * a - 0.1 * b) * noise, f
 
-    statistic, f = draw(30_000)
+    statistic, f = draw(12_000)
     null = NullDistribution.fit(statistic, statistic, f)
-    statistic, f = draw(20_000)
+    statistic, f = draw(10_000)
     p = {name: np.exp(null.fitted(name).logsf(statistic, f)) for name in ("conditional", "pooled")}
     corner = (f.n > 500) & (f.explained_x > 0.6) & (f.explained_y > 0.6)
-    assert corner.sum() > 300
+    assert corner.sum() > 200
     bound = 1.63 / np.sqrt(corner.sum())  # KS at 1 %
     assert kstest(p["conditional"][corner], "uniform").statistic < bound
     assert kstest(p["pooled"][corner], "uniform").statistic > 2 * bound
@@ -69,14 +69,14 @@ def test_the_sized_null_holds_at_every_size_and_asks_nothing_else() -> None:
         noise = skewnorm.rvs(2, size=m, random_state=rng)
         return 0.5 * log_n - 0.3 * log_size + 0.5 * both + np.exp(0.2 * log_n) * noise, f
 
-    statistic, f = draw(30_000)
+    statistic, f = draw(12_000)
     null = fit(statistic, f)
-    statistic, f = draw(20_000)
+    statistic, f = draw(10_000)
     p = {name: np.exp(null.fitted(name).logsf(statistic, f)) for name in ("conditional", "sized")}
     for size in (f.n < 100, f.n > 500, f.d_z == 0, f.d_z > 7):
         assert kstest(p["sized"][size], "uniform").statistic < 1.63 / np.sqrt(size.sum())
     unexplained = (f.explained_x < 0.2) & (f.explained_y < 0.2)
-    assert kstest(p["sized"][unexplained], "uniform").statistic > 0.2
+    assert kstest(p["sized"][unexplained], "uniform").statistic > 0.15
     assert kstest(p["conditional"][unexplained], "uniform").statistic < 0.05
     other = replace(f, explained_x=f.explained_y, explained_y=0.5 * f.explained_x)
     np.testing.assert_array_equal(p["sized"], np.exp(null.fitted("sized").logsf(statistic, other)))

@@ -13,8 +13,7 @@ import pytest
 from commands import RunCommand
 
 from acid_causal.synthetic import Batch, Stream
-from acid_causal.training import trainer
-from acid_causal.weights.checkpoint import TrainedModel, load_model
+from acid_causal.weights.checkpoint import load_model
 
 RECIPE = """name = "tiny"
 [model]
@@ -62,7 +61,7 @@ def test_train(run_command: RunCommand, recipe: Path, tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.usefixtures("rough_null")
+@pytest.mark.usefixtures("given_null")
 @pytest.mark.parametrize(("number", "checkpoint"), [(1, False), (3, True)])
 def test_ctrl_c_says_how_to_go_on(
     run_command: RunCommand,
@@ -147,16 +146,11 @@ def test_a_full_disk_is_one_line(recipe: Path, tmp_path: Path) -> None:
     assert [p.name for p in (tmp_path / "run").iterdir()] == ["metrics.jsonl"]
 
 
+@pytest.mark.usefixtures("given_null")
 @pytest.mark.parametrize("damage", ["lost", "damaged"])
 def test_the_log_is_never_needed(
-    run_command: RunCommand,
-    recipe: Path,
-    tmp_path: Path,
-    tiny_model: TrainedModel,
-    monkeypatch: pytest.MonkeyPatch,
-    damage: str,
+    run_command: RunCommand, recipe: Path, tmp_path: Path, damage: str
 ) -> None:
-    monkeypatch.setattr(trainer, "fit_null", lambda *_, **__: tiny_model.null)
     run = tmp_path / "run"
     train = ["train", recipe, "--out", run, "--device", "cpu", "--null-questions", "1000"]
     assert run_command(*train).code == 0

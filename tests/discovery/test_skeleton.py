@@ -57,6 +57,6 @@ def test_as_causal_learn_finds_it(seed: int, max_size: int | None, apart: set[An
 
 def test_hundreds_of_variables_cost_little() -> None:
     d = 400
-    start = time.perf_counter()
+    start = time.process_time()
     find_skeleton([f"x{k}" for k in range(d)], 0.05, lambda *_: 0.5, apart=(), max_size=None)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10

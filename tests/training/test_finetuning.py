@@ -30,12 +30,6 @@ def parent(tiny_model: TrainedModel) -> TrainedModel:
     return replace(tiny_model, recipe=replace(tiny_model.recipe, stream=stream))
 
 
-@pytest.fixture
-def old_null(parent: TrainedModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spares the fit of a null distribution, which is none of fine-tuning's business."""
-    monkeypatch.setattr("acid_causal.training.finetuning.fit_null", lambda *_, **__: parent.null)
-
-
 def tuned(data: object, parent: TrainedModel, **options: Any) -> TrainedModel:
     usual: dict[str, Any] = {
         "steps": 4,
@@ -75,7 +69,7 @@ def test_a_copy_is_tuned_and_says_so(
     assert ci_test(x, y, z, model=again).pvalue == ci_test(x, y, z, model=model).pvalue
 
 
-@pytest.mark.usefixtures("old_null")
+@pytest.mark.usefixtures("given_null")
 def test_tuning_a_tuned_model_keeps_its_past(parent: TrainedModel, table: np.ndarray) -> None:
     once = tuned(table, parent, name="mine")
     twice = tuned(table[:, :4] + 1.0, once, name="ours")
@@ -87,7 +81,7 @@ def test_tuning_a_tuned_model_keeps_its_past(parent: TrainedModel, table: np.nda
     assert twice.history["steps"] == 8
 
 
-@pytest.mark.usefixtures("old_null")
+@pytest.mark.usefixtures("given_null")
 def test_it_depends_on_the_seed_and_on_nothing_else(
     parent: TrainedModel, table: np.ndarray
 ) -> None:
@@ -104,7 +98,7 @@ def test_it_depends_on_the_seed_and_on_nothing_else(
     assert torch.equal(torch.get_rng_state(), state)
 
 
-@pytest.mark.usefixtures("old_null")
+@pytest.mark.usefixtures("given_null")
 def test_half_of_the_steps_are_about_the_table(
     parent: TrainedModel, table: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,7 +121,7 @@ def test_half_of_the_steps_are_about_the_table(
     assert drawn[:6] == [TableStream, Stream] * 3
 
 
-@pytest.mark.usefixtures("old_null")
+@pytest.mark.usefixtures("given_null")
 def test_units_and_columns_of_no_matter(parent: TrainedModel, table: np.ndarray) -> None:
     scaled = np.exp(table) * 1e-9
     with pytest.warns(AcidWarning, match="constant columns .*left out: X7"):
@@ -146,7 +140,7 @@ def test_units_and_columns_of_no_matter(parent: TrainedModel, table: np.ndarray)
         pytest.param(lambda x: (x > 1.8).astype(int), id="rare ones"),
     ],
 )
-@pytest.mark.usefixtures("old_null")
+@pytest.mark.usefixtures("given_null")
 def test_tables_unlike_any_other(
     parent: TrainedModel, table: np.ndarray, columns: Callable[[np.ndarray], np.ndarray]
 ) -> None:
@@ -156,7 +150,7 @@ def test_tables_unlike_any_other(
     assert all(v.isfinite().all() for v in model.network.state_dict().values())
 
 
-@pytest.mark.usefixtures("old_null")
+@pytest.mark.usefixtures("given_null")
 def test_rows_that_lack_a_value(parent: TrainedModel, table: np.ndarray) -> None:
     lacking = table.copy()
     lacking[:15, 2] = np.nan
@@ -181,7 +175,7 @@ def test_rows_that_lack_a_value(parent: TrainedModel, table: np.ndarray) -> None
         (np.zeros(200), InputError, "must have shape"),
     ],
 )
-@pytest.mark.usefixtures("old_null")
+@pytest.mark.usefixtures("given_null")
 def test_tables_that_cannot_be_used(
     parent: TrainedModel, data: np.ndarray, error: type[Exception], message: str
 ) -> None:

@@ -130,7 +130,7 @@ def test_another_number_of_processes_is_refused(tmp_path: Path) -> None:
     assert trained(RECIPE, tmp_path, resume=True)
 
 
-@pytest.mark.usefixtures("rough_null")
+@pytest.mark.usefixtures("given_null")
 @pytest.mark.parametrize("head", ["cross-covariance", "paper"])
 def test_trained_model_file(tmp_path: Path, head: str) -> None:
     recipe = replace(RECIPE, model=replace(RECIPE.model, head=head))
