@@ -38,8 +38,9 @@ def jaxtyped(target: Any = None, *, typechecker: Any) -> Any:
         return functools.partial(jaxtyped, typechecker=typechecker)
     if inspect.isfunction(target):
         return _check_some_calls(target, typechecker)
-    if dataclasses.is_dataclass(target) and not hasattr(target.__init__, "__wrapped__"):
-        target.__init__ = _check_some_calls(target.__init__, typechecker)  # type: ignore[misc]
+    init = vars(target).get("__init__") if dataclasses.is_dataclass(target) else None
+    if init is not None and not hasattr(init, "__wrapped__"):
+        setattr(target, "__init__", _check_some_calls(init, typechecker))  # noqa: B010
     return target
 
 
@@ -61,10 +62,10 @@ def _check_some_calls(function: Any, typechecker: Any) -> Callable[..., Any]:
     return call
 
 
-def _kind(argument: Any) -> Hashable:
+def _kind(argument: Any) -> Any:
     if not isinstance(argument, np.ndarray | torch.Tensor):
         return type(argument)
     return type(argument), argument.dtype, *(min(size, 2) for size in argument.shape)
 
 
-jaxtyping.jaxtyped = jaxtyped
+jaxtyping.jaxtyped = jaxtyped  # type: ignore[assignment]

@@ -1,6 +1,7 @@
 """The checks of signatures are made on the first calls of each kind, and rarely after."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 import shape_checks
@@ -11,10 +12,10 @@ from torch import Tensor
 
 from acid_causal.model.spectral import eigh
 
-CHECKED = shape_checks.jaxtyped(typechecker=beartype)
+CHECKED: Any = shape_checks.jaxtyped(typechecker=beartype)
 
 
-@CHECKED
+@CHECKED  # type: ignore[untyped-decorator]
 def total(x: Float[Tensor, "n d"], y: Float[Tensor, "n d"]) -> float:
     return float(x.sum() + y.sum())
 
