@@ -10,10 +10,26 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 # Texts that stand for a missing value.
-MISSING_TEXTS = frozenset({
-    "", "NA", "N/A", "n/a", "#N/A", "#NA", "#N/A N/A", "<NA>", "NaN", "nan", "-NaN", "-nan",
-    "NULL", "null", "None", "none",
-})  # fmt: skip
+MISSING_TEXTS = frozenset(
+    {
+        "",
+        "NA",
+        "N/A",
+        "n/a",
+        "#N/A",
+        "#NA",
+        "#N/A N/A",
+        "<NA>",
+        "NaN",
+        "nan",
+        "-NaN",
+        "-nan",
+        "NULL",
+        "null",
+        "None",
+        "none",
+    }
+)
 
 # Marks that may group thousands whatever the decimal mark is: apostrophes and blanks.
 _NEUTRAL = "'\u2019 \u00a0\u2009\u202f"

@@ -37,13 +37,10 @@ def draw_consistency(rows: pd.DataFrame, level: float, path: Path) -> None:
                     panel.plot(
                         rates.index,
                         rates[rate],
-                        color=style.color,
-                        linestyle=style.dashes,
-                        marker=style.marker,
+                        **{**style.line, "label": label},
                         markersize=4,
                         linewidth=1.5,
                         markerfacecolor=face,
-                        label=label,
                     )
         for panel in figure.axes[-_ACROSS:]:
             panel.set_xlabel("rows", fontsize=9)

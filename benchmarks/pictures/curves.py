@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, NullLocator
 
-from benchmarks.pictures.lines import draw_methods, draw_reference
+from benchmarks.pictures.lines import draw_legend, draw_methods, draw_reference
 from benchmarks.pictures.style import picture
 
 _PANELS = {
@@ -35,10 +35,7 @@ def draw_metrics(summary: pd.DataFrame, axis: str, title: str, path: Path) -> No
             panel.set_title(name, loc="left")
         for panel in panels[1]:
             panel.set_xlabel(_AXIS_LABELS[axis])
-        handles, labels = panels[0, 0].get_legend_handles_labels()
-        figure.legend(
-            handles, labels, loc="outside lower center", ncols=min(len(labels), 5), handlelength=4
-        )
+        draw_legend(figure, [panels[0, 0]], most=5)
 
 
 def _draw_panel(panel: Axes, summary: pd.DataFrame, axis: str, metric: str) -> None:

@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator
 
-from benchmarks.pictures.lines import draw_methods, draw_reference, legend_entries
+from benchmarks.pictures.lines import draw_legend, draw_methods, draw_reference
 from benchmarks.pictures.style import picture
 
 N = 300  # a sample size that every domain has
@@ -38,14 +38,7 @@ def draw_domains(summary: pd.DataFrame, path: Path) -> None:
             panels[1, j].set_xlabel("$d_z$")
         for i, label in enumerate(_LINES.values()):
             panels[i, 0].set_ylabel(label)
-        lines = legend_entries(panels[0])
-        figure.legend(
-            lines.values(),
-            lines.keys(),
-            loc="outside lower center",
-            ncols=min(len(lines), 2 * len(domains)),
-            handlelength=4,
-        )
+        draw_legend(figure, panels[0], most=2 * len(domains))
 
 
 def _draw_panel(panel: Axes, rows: pd.DataFrame, metric: str, *, is_last: bool) -> None:

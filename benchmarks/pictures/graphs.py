@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import SubFigure
 from matplotlib.ticker import FixedLocator, NullLocator
 
-from benchmarks.pictures.lines import legend_entries
+from benchmarks.pictures.lines import draw_legend
 from benchmarks.pictures.style import GREY, picture, style_of
 
 _HALVES = {"f1": "Skeleton F1", "cpdag_shd": "CPDAG-SHD"}
@@ -27,14 +27,7 @@ def draw_graphs(summary: pd.DataFrame, path: Path) -> None:
         for half, (score, title) in zip(halves, _HALVES.items(), strict=True):
             half.suptitle(title, fontsize=13, fontweight="bold")
             _draw_half(half, summary, score)
-        lines = legend_entries(halves[1].axes)
-        figure.legend(
-            lines.values(),
-            lines.keys(),
-            loc="outside lower center",
-            ncols=min(len(lines), 1 + 2 * len(sizes)),
-            handlelength=4,
-        )
+        draw_legend(figure, halves[1].axes, most=1 + 2 * len(sizes))
 
 
 def _draw_half(half: SubFigure, summary: pd.DataFrame, score: str) -> None:
@@ -75,13 +68,4 @@ def _draw_panel(panel: Axes, cell: pd.DataFrame, score: str) -> None:
         if score == "f1":
             high = np.clip(high, None, 1)
         panel.fill_between(where, low, high, color=style.color, alpha=0.13, linewidth=0)
-        panel.plot(
-            where,
-            mean,
-            color=style.color,
-            linestyle=style.dashes,
-            marker=style.marker,
-            markersize=4.5,
-            linewidth=1.7,
-            label=style.label,
-        )
+        panel.plot(where, mean, **style.line, markersize=4.5, linewidth=1.7)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from benchmarks.pictures.style import GREY, style_of
 
@@ -20,6 +21,18 @@ def legend_entries(panels: Iterable[Axes]) -> dict[str, Artist]:
         for panel in panels
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
     }
+
+
+def draw_legend(figure: Figure, panels: Iterable[Axes], most: int) -> None:
+    """Draws one legend for all panels below them, with at most so many entries in a row."""
+    entries = legend_entries(panels)
+    figure.legend(
+        entries.values(),
+        entries.keys(),
+        loc="outside lower center",
+        ncols=min(len(entries), most),
+        handlelength=4,
+    )
 
 
 def draw_reference(panel: Axes, metric: str, *, named: bool = True) -> None:
@@ -66,13 +79,4 @@ def draw_methods(
             half = rows[f"{metric}_half"].to_numpy(dtype=float)
             low, high = np.clip(mean - half, 0, 1), np.clip(mean + half, 0, 1)
             panel.fill_between(where, low, high, color=style.color, alpha=0.13, linewidth=0)
-        panel.plot(
-            where,
-            mean,
-            color=style.color,
-            linestyle=style.dashes,
-            marker=style.marker,
-            markersize=5,
-            linewidth=1.8,
-            label=style.label,
-        )
+        panel.plot(where, mean, **style.line, markersize=5, linewidth=1.8)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from benchmarks.pictures.lines import legend_entries
+from benchmarks.pictures.lines import draw_legend
 from benchmarks.pictures.style import GREY, picture, style_of
 
 _FLOOR = 1e-4  # where a p-value of 0 is drawn
@@ -47,14 +47,7 @@ def draw_quantiles(rows: pd.DataFrame, probabilities: Sequence[float], path: Pat
             unused.set_visible(False)
         for first in grid[:, 0]:
             first.set_ylabel("observed p-value")
-        drawn = legend_entries(panels)
-        figure.legend(
-            drawn.values(),
-            drawn.keys(),
-            loc="outside lower center",
-            ncols=min(len(drawn), 4),
-            handlelength=4,
-        )
+        draw_legend(figure, panels, most=4)
 
 
 def _draw_panel(panel: Axes, rows: pd.DataFrame, expected: np.ndarray) -> None:
@@ -66,14 +59,7 @@ def _draw_panel(panel: Axes, rows: pd.DataFrame, expected: np.ndarray) -> None:
         low, high = np.percentile(observed, (10, 90), axis=0)
         panel.fill_between(expected, low, high, color=style.color, alpha=0.13, linewidth=0)
         panel.plot(
-            expected,
-            np.median(observed, axis=0),
-            color=style.color,
-            linestyle=style.dashes,
-            marker=style.marker,
-            markersize=3.5,
-            linewidth=1.6,
-            label=style.label,
+            expected, np.median(observed, axis=0), **style.line, markersize=3.5, linewidth=1.6
         )
     panel.set_xscale("log")
     panel.set_yscale("log")

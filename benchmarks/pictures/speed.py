@@ -6,6 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, NullLocator
 
+from benchmarks.pictures.lines import draw_legend
 from benchmarks.pictures.style import picture, style_of
 
 # Smaller values are drawn here, as a logarithmic axis has no 0.
@@ -41,10 +42,7 @@ def draw_speed(rows: pd.DataFrame, path: Path) -> None:
         panels[1, 1].set_xticklabels([str(tick) for tick in ticks])
         for panel in (*panels[0], panels[1, 0]):
             panel.set_xlabel("sample size n")
-        handles, labels = panels[0, 0].get_legend_handles_labels()
-        figure.legend(
-            handles, labels, loc="outside lower center", ncols=min(len(labels), 5), handlelength=4
-        )
+        draw_legend(figure, [panels[0, 0]], most=5)
 
 
 def _draw(panel: Axes, rows: pd.DataFrame, axis: str, column: str, title: str) -> None:
@@ -53,16 +51,7 @@ def _draw(panel: Axes, rows: pd.DataFrame, axis: str, column: str, title: str) -
         style = style_of(str(method))
         values = of_method[column].to_numpy(dtype=float).clip(min=_FOOT[column])
         where = of_method[axis].to_numpy(dtype=float)
-        panel.plot(
-            where,
-            values,
-            color=style.color,
-            linestyle=style.dashes,
-            linewidth=1.8,
-            marker=style.marker,
-            markersize=5,
-            label=style.label,
-        )
+        panel.plot(where, values, **style.line, markersize=5, linewidth=1.8)
         sampled = of_method["sampled"].notna().to_numpy()
         panel.plot(
             where[sampled],

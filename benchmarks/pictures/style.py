@@ -45,6 +45,16 @@ class MethodStyle:
     dashes: Any
     marker: str
 
+    @property
+    def line(self) -> dict[str, Any]:
+        """Arguments of matplotlib's `plot` for a line of the method."""
+        return {
+            "color": self.color,
+            "linestyle": self.dashes,
+            "marker": self.marker,
+            "label": self.label,
+        }
+
 
 _STYLES = {
     "acid": MethodStyle("ACID", BLUE, "-", "o"),
