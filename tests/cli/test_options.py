@@ -1,5 +1,6 @@
 """Mistakes are told before anything heavy is loaded, in the words of those who use the option."""
 
+import json
 import os
 import subprocess
 import sys
@@ -16,49 +17,62 @@ from acid_causal.errors import ModelError, OptionError
 HEAVY = ("torch", "causallearn", "matplotlib", "scipy", "sklearn")
 
 
-@pytest.fixture
-def csv(tmp_path: Path) -> Path:
-    path = tmp_path / "data.csv"
-    path.write_text("a,b,kind\n1,2,x\n3,4,y\n")
-    return path
+MISTAKES = [
+    ("discover none.csv", "No such file"),
+    ("discover data.csv", "'kind' ('x')"),
+    ("discover data.csv --method ges", "unknown method 'ges'"),
+    ("discover data.csv --rows all", "unknown value of rows: 'all'"),
+    ("discover data.csv --alpha 0", "alpha must be between 0 and 1"),
+    ("discover data.csv --model acid-bse", "Did you mean 'acid-base'"),
+    ("discover data.csv --columns a,c", "unknown column 'c'"),
+    ("discover data.csv --columns a,b --knowledge none.toml", "cannot read the knowledge"),
+    ("test data.csv a c", "unknown column 'c'"),
+    ("test data.csv a b --null poled", "Did you mean 'pooled'"),
+    ("finetune data.csv --model none.safetensors", "there is no weights file"),
+    ("calibrate acid-bse out.safetensors", "Did you mean 'acid-base'"),
+]
+
+RUN = f"""
+import contextlib, io, json, sys
+from acid_causal.cli import main
+
+ends = {{}}
+for command in json.load(sys.stdin):
+    with contextlib.redirect_stderr(io.StringIO()) as err:
+        try:
+            main(command.split())
+        except SystemExit as end:
+            ends[command] = end.code, err.getvalue(), sorted(set({HEAVY}) & set(sys.modules))
+json.dump(ends, sys.stdout)
+"""
 
 
-@pytest.mark.parametrize(
-    ("command", "message"),
-    [
-        ("discover none.csv", "No such file"),
-        ("discover data.csv", "'kind' ('x')"),
-        ("discover data.csv --method ges", "unknown method 'ges'"),
-        ("discover data.csv --rows all", "unknown value of rows: 'all'"),
-        ("discover data.csv --alpha 0", "alpha must be between 0 and 1"),
-        ("discover data.csv --model acid-bse", "Did you mean 'acid-base'"),
-        ("discover data.csv --columns a,c", "unknown column 'c'"),
-        ("discover data.csv --columns a,b --knowledge none.toml", "cannot read the knowledge"),
-        ("test data.csv a c", "unknown column 'c'"),
-        ("test data.csv a b --null poled", "Did you mean 'pooled'"),
-        ("finetune data.csv --model none.safetensors", "there is no weights file"),
-        ("calibrate acid-bse out.safetensors", "Did you mean 'acid-base'"),
-    ],
-)
-def test_mistakes_are_cheap(csv: Path, command: str, message: str) -> None:
-    """In one process, as the modules that a test loaded before would tell nothing."""
-    code = (
-        "import sys\n"
-        "from acid_causal.cli import main\n"
-        "try:\n    main(sys.argv[1:])\n"
-        f"finally:\n    print(sorted(set({HEAVY}) & set(sys.modules)))\n"
-    )
+@pytest.fixture(scope="module")
+def ends(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str, list[str]]]:
+    """How each command ends, and what it loads: in one other process, as this one has torch."""
+    folder = tmp_path_factory.mktemp("mistakes")
+    (folder / "data.csv").write_text("a,b,kind\n1,2,x\n3,4,y\n")
     done = subprocess.run(
-        [sys.executable, "-c", code, *command.split()],
+        [sys.executable, "-c", RUN],
+        input=json.dumps([command for command, _ in MISTAKES]),
         capture_output=True,
         text=True,
-        cwd=csv.parent,
-        check=False,
+        cwd=folder,
+        check=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
-    assert (done.returncode, done.stdout) == (2, "[]\n")
-    assert message in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    read: dict[str, tuple[int, str, list[str]]] = json.loads(done.stdout)
+    return read
+
+
+@pytest.mark.parametrize(("command", "message"), MISTAKES)
+def test_mistakes_are_cheap(
+    ends: dict[str, tuple[int, str, list[str]]], command: str, message: str
+) -> None:
+    code, told, loaded = ends[command]
+    assert (code, loaded) == (2, [])
+    assert message in told
+    assert len(told.splitlines()) == 1
 
 
 def test_values_of_options(tmp_path: Path) -> None:
