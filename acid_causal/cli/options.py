@@ -43,7 +43,7 @@ Separator = Annotated[
     str | None,
     typer.Option(
         metavar="MARK",
-        help="What separates the fields of a text. Default: what makes a table of it.",
+        help="Separator of the fields of a text. Default: found from the text.",
         rich_help_panel=TABLE,
     ),
 ]
@@ -51,19 +51,21 @@ Decimal = Annotated[
     str | None,
     typer.Option(
         metavar="MARK",
-        help="Decimal mark in a text, . or , Default: as the column's numbers show.",
+        help="Decimal mark of a text, . or , Default: found from the numbers of each column.",
         rich_help_panel=TABLE,
     ),
 ]
 Thousands = Annotated[
     str | None,
-    typer.Option(metavar="MARK", help="What groups thousands in a text.", rich_help_panel=TABLE),
+    typer.Option(
+        metavar="MARK", help="Mark that groups thousands in a text.", rich_help_panel=TABLE
+    ),
 ]
 Encoding = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Encoding of a text. Default: UTF-8, or what it looks like.",
+        help="Encoding of a text. Default: UTF-8, or a guess, with a warning.",
         rich_help_panel=TABLE,
     ),
 ]
@@ -81,7 +83,7 @@ MissingTexts = Annotated[
     typer.Option(
         "--na",
         metavar="TEXT",
-        help="Stands for a missing value, as NA and an empty field do; repeatable.",
+        help="A text for missing values, besides NA and empty fields; repeatable.",
         rich_help_panel=TABLE,
     ),
 ]

@@ -1,4 +1,4 @@
-"""What separates the fields of a text, and whether its first row holds names."""
+"""The separator of the fields of a text, and whether its first row holds names."""
 
 import pytest
 
