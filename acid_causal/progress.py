@@ -1,17 +1,24 @@
 """Progress on standard error: a bar in a terminal, a line a minute in a log file."""
 
 import sys
+import time
 from typing import Any, TextIO
 
 from tqdm import tqdm
 
 _SECONDS = 60.0
-_LINE = "{desc}: {n_fmt} of {total_fmt}, {elapsed} so far, about {remaining} left"
-_LINE_WITHOUT_TOTAL = "{desc}: {n_fmt}, {elapsed} so far"
+_LINE = "{desc}: {n_fmt} of {total_fmt}, {elapsed} so far, about {remaining} left{postfix}"
+_LINE_WITHOUT_TOTAL = "{desc}: {n_fmt}, {elapsed} so far{postfix}"
 
 
 def progress_bar(
-    items: Any = None, *, total: int | None, label: str, unit: str = "", show: bool = True
+    items: Any = None,
+    *,
+    total: int | None,
+    label: str,
+    unit: str = "",
+    done: int = 0,
+    show: bool = True,
 ) -> "tqdm[Any]":
     """Makes a bar, or what writes lines where standard error is no terminal.
 
@@ -20,35 +27,58 @@ def progress_bar(
         total: how many there are; None: nobody knows.
         label: what is counted.
         unit: one of them.
+        done: how many were done before.
         show: False: show nothing.
     """
     if not show or sys.stderr.isatty():
-        return tqdm(items, total=total, desc=label, unit=unit, disable=not show)
+        return tqdm(items, total=total, desc=label, unit=unit, initial=done, disable=not show)
     return tqdm(
         items,
         total=total,
         desc=label,
+        initial=done,
         disable=False,
         file=_Lines(sys.stderr),
         mininterval=_SECONDS,
-        maxinterval=_SECONDS,
+        miniters=1,  # otherwise tqdm's monitor writes lines in between
         delay=_SECONDS,
         bar_format=_LINE if total else _LINE_WITHOUT_TOTAL,
     )
 
 
-def say_how_long(label: str, total: int, seconds: float) -> None:
-    """Says how long something will take, if that is long.
+class Estimate:
+    """Says how long something will take, once a first part of it is done, if that is long.
 
     Args:
-        label: what.
+        label: what it is.
         total: how many questions or steps it has.
-        seconds: as they go now.
+        after: how many of them are the first part.
+        show: False: say nothing.
     """
+
+    def __init__(self, label: str, total: int, *, after: int = 1, show: bool = True) -> None:
+        self._label, self._total, self._after = label, total, after
+        self._done, self._show = 0, show
+        self._began = time.monotonic()
+
+    def advance(self, count: int = 1) -> float | None:
+        """Adds to what is done; returns the seconds of one when the first part is done."""
+        before, self._done = self._done, self._done + count
+        if not before < self._after <= self._done:
+            return None
+        each = (time.monotonic() - self._began) / self._done
+        if self._show:
+            say_how_long(f"{self._label}: {self._total:,}", self._total * each)
+        return each
+
+
+def say_how_long(what: str, seconds: float) -> None:
+    """Writes how long something will take, if that is a minute or more."""
     if seconds >= _SECONDS:
         hours, minutes = seconds / 3600, seconds / 60
-        about = f"{hours:.1f} hours" if hours >= 1 else f"{minutes:.0f} minutes"
-        tqdm.write(f"{label}: {total:,}, about {about}", file=sys.stderr)
+        about = f"{hours:,.1f} hours" if hours >= 1 else f"{minutes:.0f} minutes"
+        about = "1 minute" if about == "1 minutes" else about
+        tqdm.write(f"{what}, about {about}", file=sys.stderr)
 
 
 class _Lines:

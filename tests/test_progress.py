@@ -1,13 +1,14 @@
 """Progress: a bar in a terminal, a line a minute elsewhere, and how long it will take."""
 
 import io
+import re
 import sys
 from typing import Any
 
 import pytest
 
 from acid_causal import progress
-from acid_causal.progress import progress_bar, say_how_long
+from acid_causal.progress import Estimate, progress_bar, say_how_long
 
 
 class Terminal(io.StringIO):
@@ -35,11 +36,54 @@ def test_lines_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not any("\r" in line for line in lines)
 
 
+def test_a_line_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    clock = [0.0]
+    bar = progress_bar(total=100, label="steps")
+    bar._time = lambda: clock[0]
+    bar.start_t = bar.last_print_t = 0.0
+    for _ in range(60):  # fast ones, then slow ones
+        clock[0] += 1.0 if clock[0] < 50 else 20.0
+        bar.update()
+        if bar.miniters > 1:  # what tqdm's monitor does, which watches all bars
+            bar.refresh()
+    lines = sys.stderr.getvalue().splitlines()
+    assert 3 <= len(lines) <= clock[0] / 60
+
+
+def test_what_was_done_before_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_SECONDS", 1e-9)
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with progress_bar(total=9, label="steps", done=7) as bar:
+        bar.set_postfix(loss="0.693", refresh=False)
+        bar.update()
+    line = sys.stderr.getvalue().splitlines()[-1]
+    assert re.fullmatch(r"steps: 8 of 9, 00:00 so far, about .* left, loss=0.693", line)
+
+
 def test_how_long(capsys: pytest.CaptureFixture[str]) -> None:
-    say_how_long("tests of |S| = 0", 499_500, 3.0)
+    say_how_long("tests of |S| = 0: 499,500", 59.0)
     assert capsys.readouterr().err == ""
-    say_how_long("tests of |S| = 0", 499_500, 180.0)
-    say_how_long("tests of |S| = 1", 499_500, 9000.0)
+    say_how_long("tests of |S| = 0: 499,500", 60.0)
+    say_how_long("tests of |S| = 0: 499,500", 180.0)
+    say_how_long("tests of |S| = 1: 499,500", 9000.0)
     assert capsys.readouterr().err == (
-        "tests of |S| = 0: 499,500, about 3 minutes\ntests of |S| = 1: 499,500, about 2.5 hours\n"
+        "tests of |S| = 0: 499,500, about 1 minute\n"
+        "tests of |S| = 0: 499,500, about 3 minutes\n"
+        "tests of |S| = 1: 499,500, about 2.5 hours\n"
     )
+
+
+def test_an_estimate_after_a_first_part(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
+    for show, said in ((True, "steps: 500, about 17 minutes\n"), (False, "")):
+        estimate = Estimate("steps", 500, after=5, show=show)
+        each = []
+        for _ in range(7):
+            clock[0] += 2.0
+            each.append(estimate.advance())
+        assert each == [None, None, None, None, 2.0, None, None]
+        assert capsys.readouterr().err == said

@@ -20,7 +20,7 @@ from acid_causal.calibration.null import NullDistribution
 from acid_causal.calibration.reference import Reference, summarise
 from acid_causal.calibration.scoring import transform_batch
 from acid_causal.model import ACIDModel
-from acid_causal.progress import progress_bar
+from acid_causal.progress import Estimate, progress_bar
 from acid_causal.settings import training_settings
 from acid_causal.synthetic import Batch, Stream, StreamConfig
 from acid_causal.synthetic.draws import rand, seeded
@@ -28,6 +28,8 @@ from acid_causal.synthetic.draws import rand, seeded
 # At most this many questions per dataset (they are correlated) and per batch (small tables come in
 # large batches and would outweigh the others).
 _MAX_PER_DATASET, _MAX_PER_BATCH = 4, 16
+# Number of questions after which the duration is estimated.
+_TIMED = 100
 # PC asks mostly about conditioning sets up to this size, but training draws few of them.
 _SMALL_D_Z = 3
 
@@ -75,12 +77,15 @@ def fit_null(
         *also,
     ]
     total = sum(weight for _, weight in mixture)
+    estimate = Estimate("questions of the null", questions, after=_TIMED, show=progress)
     with (
         training_settings(network.device),
         progress_bar(total=questions, label="null", unit="question", show=progress) as bar,
     ):
         collected = [
-            _collect(network, source, f"null {k}", math.ceil(questions * weight / total), bar)
+            _collect(
+                network, source, f"null {k}", math.ceil(questions * weight / total), bar, estimate
+            )
             for k, (source, weight) in enumerate(mixture)
         ]
         all_questions = _Questions.concatenate(collected)
@@ -164,7 +169,12 @@ class _Questions:
 
 
 def _collect(
-    network: ACIDModel, source: Source, purpose: str, questions: int, bar: tqdm
+    network: ACIDModel,
+    source: Source,
+    purpose: str,
+    questions: int,
+    bar: tqdm,
+    estimate: Estimate,
 ) -> _Questions:
     """Draws at least that many H0 questions from a source and scores them."""
     parts: list[_Questions] = []
@@ -177,6 +187,7 @@ def _collect(
         parts.append(_independent_questions(network, batch, generator))
         collected += len(parts[-1].statistic)
         bar.update(len(parts[-1].statistic))
+        estimate.advance(len(parts[-1].statistic))
     return _Questions.concatenate(parts)
 
 

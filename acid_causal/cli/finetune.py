@@ -40,7 +40,8 @@ def finetune(
     form: Format,
     model: Model = defaults.MODEL,
     steps: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Training steps.", rich_help_panel=METHOD)
+        int,
+        typer.Option(metavar="N", min=1, help="Training steps, at most.", rich_help_panel=METHOD),
     ] = defaults.FINETUNING_STEPS,
     seed: Annotated[
         int, typer.Option(metavar="N", min=0, help="Random seed.", rich_help_panel=METHOD)

@@ -156,7 +156,7 @@ def discover(
         seed: seed of the samples.
         n_jobs: number of processes; -1: one per core.
         missing: "raise", or "drop" to leave out the rows that are incomplete in a test's columns.
-        progress: show bars on standard error, if that is a terminal.
+        progress: show bars on standard error; a line a minute if that is no terminal.
         **options: of the tester: `device`, `null`, `permutations`, `draws`, `cache_bytes`,
             `batch_entries`.
 

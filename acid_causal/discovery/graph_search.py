@@ -86,7 +86,8 @@ def search_graph(
         knowledge: background knowledge about columns of the table.
         max_size: size of the largest conditioning set; None: no limit.
         threads: CPU threads of torch during the run; None: unchanged.
-        progress: show a bar for each level on standard error, if that is a terminal.
+        progress: show a bar for each level on standard error; a line a minute if that is no
+            terminal.
         **options: options of the tester, such as `model` and `device`.
 
     Raises:
@@ -105,7 +106,10 @@ def search_graph(
             raise unknown("option of the search", name, OPTIONS)
     required = knowledge.pairs(knowledge.requires, table.columns)
     apart = knowledge.pairs(knowledge.keeps_apart, table.columns)
-    followed = LevelProgress(len(table.columns), alpha, required, apart) if progress else None
+    followed = None
+    if progress:
+        d = len(table.columns)
+        followed = LevelProgress(d, alpha, required, apart, max_size=max_size)
     start = time.perf_counter()
     with _ONE_AT_A_TIME, _torch_threads(threads), _caught_warnings() as messages:
         tester = Tester(table, alpha=float(alpha), **options)

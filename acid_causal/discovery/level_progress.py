@@ -4,12 +4,12 @@ causal-learn does not report levels, but the level of a question is the size of 
 set. The number of questions of a level follows from the p-values of the lower levels.
 """
 
-import time
 from collections.abc import Collection, Mapping
+from math import comb
 from typing import Any
 
 from acid_causal.causal_learn.level import Level, Pair, note_worst
-from acid_causal.progress import progress_bar, say_how_long
+from acid_causal.progress import Estimate, progress_bar, say_how_long
 from acid_causal.tables.inputs import Question
 
 
@@ -21,6 +21,7 @@ class LevelProgress:
         alpha: level of each test.
         required: pairs that stay adjacent.
         apart: pairs that are separated at level 0.
+        max_size: size of the largest conditioning set; None: no limit.
         show: show progress; False: count only.
 
     Attributes:
@@ -35,15 +36,16 @@ class LevelProgress:
         required: Collection[Pair] = frozenset(),
         apart: Collection[Pair] = frozenset(),
         *,
+        max_size: int | None = None,
         show: bool = True,
     ) -> None:
         self._d = d
+        self._max_size = max_size
         self._alpha = alpha
         self._required, self._apart = required, apart
         self._show = show
         self._bar: Any = None
-        self._label = ""
-        self._began = 0.0
+        self._estimate: Estimate | None = None
         self._later = False
         self.totals: list[int] = []
         self.counts: list[int] = []
@@ -67,9 +69,9 @@ class LevelProgress:
 
     def advance(self, count: int) -> None:
         """Adds to the number of questions computed."""
-        if self._show and self.counts[-1] == 0 and self.totals[-1]:
-            seconds = (time.monotonic() - self._began) * self.totals[-1] / count
-            say_how_long(f"tests of {self._label}", self.totals[-1], seconds)
+        each = None if self._estimate is None else self._estimate.advance(count)
+        if each is not None and len(self.totals) == 1:
+            self._foretell(each)
         self.counts[-1] += count
         if self._bar is not None:
             self._bar.update(count)
@@ -82,10 +84,22 @@ class LevelProgress:
 
     def _open(self, total: int | None, level: int | str) -> None:
         self.close()
-        self._label = f"|S| = {level}" if isinstance(level, int) else level
-        self._began = time.monotonic()
         if self._show:
-            self._bar = progress_bar(total=total, label=self._label, unit=" tests")
+            label = f"|S| = {level}" if isinstance(level, int) else level
+            self._bar = progress_bar(total=total, label=label, unit=" tests")
+            self._estimate = None if total is None else Estimate(f"tests of {label}", total)
+
+    def _foretell(self, each: float) -> None:
+        """Says how long |S| = 1 may take when |S| = 0 has begun: all sets of one for all pairs.
+
+        Args:
+            each: seconds of a test of |S| = 0; where all pairs are tested given a variable, such a
+                test takes about as long.
+        """
+        most = comb(self._d, 2) * (self._d - 2)
+        if self._max_size is None or self._max_size > 0:
+            what = f"tests of |S| = 1: at most {most:,}, if no pair is independent"
+            say_how_long(what, most * each)
 
     def _foreseen(self, size: int, pvalues: Mapping[Question, float]) -> int:
         """Counts the distinct questions of a level of a stable search."""

@@ -21,6 +21,8 @@ from acid_causal.model import ACIDModel
 from acid_causal.synthetic import Batch
 from acid_causal.weights.recipe import TrainingConfig
 
+# Number of steps after which the duration of a run is estimated.
+TIMED_STEPS = 5
 # Classes are balanced in the loss, but a class rarer than this share is treated as if it had it.
 _RAREST = 0.1
 

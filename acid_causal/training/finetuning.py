@@ -2,30 +2,33 @@
 
 Half of the steps are on questions made from the table (see
 `acid_causal.training.table_questions`), half on the model's own stream, so that it does not forget.
+The steps end when questions made from the table that are not trained on are answered no better.
 Then its null distribution is fitted anew, to H0 questions of both kinds.
 """
 
 import copy
-import time
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from tqdm import tqdm
 
 from acid_causal import defaults
 from acid_causal.calibration.fitting import fit_null
+from acid_causal.calibration.scoring import transform_batch
 from acid_causal.device import resolve_device
 from acid_causal.errors import InputError, require, warn
 from acid_causal.model import ACIDModel
-from acid_causal.progress import progress_bar, say_how_long
+from acid_causal.progress import Estimate, progress_bar
 from acid_causal.settings import training_settings
 from acid_causal.synthetic import Batch, Stream
 from acid_causal.synthetic.draws import seeded
 from acid_causal.tables.inputs import Array, Table, read_table
-from acid_causal.training.descent import descend, make_optimiser
+from acid_causal.training.descent import TIMED_STEPS, PairLoss, descend, make_optimiser
 from acid_causal.training.table_questions import MIN_COLUMNS, MIN_ROWS, TableStream
 from acid_causal.weights.checkpoint import TrainedModel, load_model
 from acid_causal.weights.recipe import TrainingConfig
@@ -35,8 +38,10 @@ Draw = Callable[[int, torch.Generator], Batch]
 
 # Larger tables are subsampled to this many rows.
 _MOST_ROWS = 20_000
-# Number of steps after which the duration is estimated.
-_TIMED_STEPS = 5
+# Held-out batches, made from the table. They are asked every so many steps; when the loss has not
+# fallen by the least gain (nats) in so many checks, the steps end.
+_HELD_OUT, _CHECK_EVERY = 12, 50
+PATIENCE, _LEAST_GAIN = 3, 1e-3
 # Weight of the table's H0 questions; those of all streams together have weight 1.
 _SHARE_OF_NULL = 1.0
 
@@ -60,7 +65,8 @@ def finetune(
         data: array or DataFrame, samples by variables, (n, d); it is not changed.
         model: name of a shipped model, path of a weights file, or a loaded model, which stays as
             it is.
-        steps: optimiser steps.
+        steps: optimiser steps, at most: they end when 150 of them have gained nothing on made
+            questions that are not trained on, and the best weights are taken.
         learning_rate: Adam's, at its peak; a tenth of the steps warm up, then it falls to a
             hundredth of the peak.
         seed: of all draws; on one device, equal seeds give equal models.
@@ -97,7 +103,11 @@ def finetune(
         def draw(step: int, generator: torch.Generator) -> Batch:
             return of_table.draw(generator) if step % 2 == 0 else own.draw(generator)
 
-        train_on(network, draw, training, seed=seed, progress=progress)
+        held_out = [
+            of_table.draw(seeded("held out", seed, k, device=where))
+            for k in range(_HELD_OUT if steps > _CHECK_EVERY else 0)
+        ]
+        done = train_on(network, draw, training, seed=seed, held_out=held_out, progress=progress)
         null = fit_null(
             network,
             stream,
@@ -113,13 +123,13 @@ def finetune(
         "data_sha256": table.sha256,
         "rows": len(values),
         "columns": values.shape[1],
-        "steps": steps,
+        "steps": done,
         "learning_rate": learning_rate,
         "seed": seed,
     }
     history = {
         **parent.history,
-        "steps": parent.history.get("steps", 0) + steps,
+        "steps": parent.history.get("steps", 0) + done,
         "torch": torch.__version__,
         "device": where.type,
         "null_questions": null_questions,
@@ -129,8 +139,14 @@ def finetune(
 
 
 def train_on(
-    network: ACIDModel, draw: Draw, config: TrainingConfig, *, seed: int, progress: bool = True
-) -> None:
+    network: ACIDModel,
+    draw: Draw,
+    config: TrainingConfig,
+    *,
+    seed: int,
+    held_out: Sequence[Batch] = (),
+    progress: bool = True,
+) -> int:
     """Trains a network in place, on batches from any source; leaves it in evaluation mode.
 
     Args:
@@ -138,23 +154,67 @@ def train_on(
         draw: makes the batch of a step; columns as they are in the data.
         config: the optimisation.
         seed: what a step draws depends on the seed and on the step's number alone.
+        held_out: batches that tell when to end, and whose best weights are taken; none: never.
         progress: show a bar.
+
+    Returns:
+        The number of steps whose weights the network has.
     """
     device = network.device
 
     def drawn(step: int) -> Batch:
         return draw(step, seeded("fine-tuning", seed, step, device=device))
 
+    label = "steps of fine-tuning"
     with training_settings(device):
+        best = _Best(network, held_out)
         steps = descend(network, make_optimiser(network, config), drawn, config, seed=seed)
-        label = "steps of fine-tuning"
-        bar = progress_bar(steps, total=config.steps, label=label, unit="step", show=progress)
-        began = time.monotonic()
-        for done, _ in enumerate(bar, 1):
-            if progress and done == _TIMED_STEPS:
-                seconds = (time.monotonic() - began) * config.steps / done
-                say_how_long(label, config.steps, seconds)
+        with progress_bar(total=config.steps, label=label, unit="step", show=progress) as bar:
+            estimate = Estimate(label, config.steps, after=TIMED_STEPS, show=progress)
+            for step in steps:
+                bar.update()
+                estimate.advance()
+                ends = step.number % _CHECK_EVERY == 0 or step.number == config.steps
+                if held_out and ends and best.is_long_ago(step.number):
+                    break
+    if held_out:
+        network.load_state_dict(best.weights)
+        if progress and step.number < config.steps:
+            said = f"{label}: ended after {step.number} of {config.steps}, as no more was gained"
+            tqdm.write(said, file=sys.stderr)
     network.eval()
+    return best.step if held_out else config.steps
+
+
+class _Best:
+    """The weights with the least loss on held-out batches so far.
+
+    Attributes:
+        weights: a copy of them.
+        step: the number of steps that they took.
+    """
+
+    def __init__(self, network: ACIDModel, held_out: Sequence[Batch]) -> None:
+        self._network = network
+        self._batches = [transform_batch(batch, network.transform) for batch in held_out]
+        self.weights, self.step = copy.deepcopy(network.state_dict()), 0
+        self._loss, self._vain = self._held_out_loss(), 0
+
+    def is_long_ago(self, step: int) -> bool:
+        """Checks the weights of a step; says whether several checks have gained nothing."""
+        loss = self._held_out_loss()
+        self._vain += 1
+        if loss < self._loss - _LEAST_GAIN:
+            self._loss, self._vain, self.step = loss, 0, step
+            self.weights = copy.deepcopy(self._network.state_dict())
+        return self._vain >= PATIENCE
+
+    def _held_out_loss(self) -> float:
+        loss_of = PairLoss(self._network).eval()
+        with torch.no_grad():
+            losses = [loss_of(batch).item() for batch in self._batches]
+        self._network.train()
+        return sum(losses) / max(1, len(losses))
 
 
 def _usable(table: Table, seed: int) -> Array:

@@ -12,7 +12,6 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
-from tqdm import tqdm
 
 from acid_causal import defaults
 from acid_causal.calibration.fitting import fit_null
@@ -20,9 +19,10 @@ from acid_causal.calibration.null import default_null
 from acid_causal.device import resolve_device
 from acid_causal.errors import ModelError, OptionError
 from acid_causal.model import ACIDModel
+from acid_causal.progress import Estimate, progress_bar
 from acid_causal.settings import training_settings
 from acid_causal.synthetic import Stream
-from acid_causal.training.descent import PairLoss, Step, descend, make_optimiser
+from acid_causal.training.descent import TIMED_STEPS, PairLoss, Step, descend, make_optimiser
 from acid_causal.training.metrics import MetricsLog
 from acid_causal.training.processes import join_process_group, rank_and_world
 from acid_causal.training.state import (
@@ -248,13 +248,17 @@ class _Report:
         self, folder: Path, config: TrainingConfig, progressed: Progress, show: bool
     ) -> None:
         done = progressed.step
-        self._bar = tqdm(total=config.steps, initial=done, disable=not show, unit="step")
+        label = "steps of training"
+        self._bar = progress_bar(total=config.steps, label=label, unit="step", done=done, show=show)
+        left = config.steps - done
+        self._estimate = Estimate(label, left, after=TIMED_STEPS, show=show)
         self._log = MetricsLog(folder / "metrics.jsonl", done)
 
     def tell(self, step: Step, progressed: Progress) -> None:
         """Records a finished step."""
-        self._bar.update()
         self._bar.set_postfix(loss=f"{progressed.loss:.3f}", refresh=False)
+        self._bar.update()
+        self._estimate.advance()
         self._log.write(
             step=step.number,
             loss=step.loss,

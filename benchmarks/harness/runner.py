@@ -9,8 +9,8 @@ import joblib
 import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
-from tqdm import tqdm
 
+from acid_causal.progress import progress_bar
 from benchmarks.harness import provenance
 from benchmarks.harness.jobs import Experiment, Job, Results, Row
 from benchmarks.harness.store import Store
@@ -34,7 +34,7 @@ def run_jobs(
     work = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
         joblib.delayed(attempt)(experiment, job, threads) for job in pending
     )
-    with tqdm(work, total=len(pending), desc=experiment.name, unit="job") as rows:
+    with progress_bar(work, total=len(pending), label=experiment.name, unit="job") as rows:
         for row in rows:
             store.save(row)
 

@@ -84,3 +84,26 @@ def test_bars_on_a_terminal_only(
     search_graph(table, progress=True)
     assert shown[0] == ("|S| = 0", 10)
     assert "|S| = 0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("max_size", "told"), [(None, True), (1, True), (0, False)])
+def test_how_long_two_levels_take_is_said_before_the_first_is_done(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    max_size: int | None,
+    told: bool,
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
+    follows = LevelProgress(1000, 0.05, max_size=max_size)
+    follows.follow((0, 1, ()), {})
+    clock[0] = 1.0
+    follows.advance(2048)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "tests of |S| = 0: 499,500, about 4 minutes"
+    most = "tests of |S| = 1: at most 498,501,000, if no pair is independent, about 67.6 hours"
+    assert lines[1:] == ([most] if told else [])
+    clock[0] = 2.0
+    follows.advance(2048)
+    follows.close()
+    assert "about" not in capsys.readouterr().err

@@ -18,7 +18,8 @@ from acid_causal.calibration.scoring import score_pairs, transform_batch
 from acid_causal.errors import AcidWarning, InputError, InputTypeError, OptionError
 from acid_causal.synthetic import Batch, Stream
 from acid_causal.synthetic.draws import seeded
-from acid_causal.training.finetuning import train_on
+from acid_causal.training import finetuning
+from acid_causal.training.finetuning import PATIENCE, train_on
 from acid_causal.training.table_questions import TableStream
 from acid_causal.weights.checkpoint import TrainedModel
 from acid_causal.weights.recipe import TrainingConfig
@@ -205,6 +206,41 @@ def test_options_that_have_no_such_value(
 def test_unknown_model(table: np.ndarray) -> None:
     with pytest.raises(OptionError, match=r"unknown model 'acid-bass'.*acid-base"):
         finetune(table, model="acid-bass")
+
+
+@pytest.mark.parametrize("rate", [1e-12, 10.0], ids=["nothing moves", "all is lost"])
+@pytest.mark.usefixtures("old_null")
+def test_it_ends_when_nothing_more_is_gained(
+    parent: TrainedModel,
+    table: np.ndarray,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    rate: float,
+) -> None:
+    """The weights are those that answered held-out questions best: here the first ones."""
+    monkeypatch.setattr(finetuning, "_CHECK_EVERY", 2)
+    model = tuned(table, parent, steps=20, learning_rate=rate, progress=True)
+    said = f"ended after {2 * PATIENCE} of 20, as no more was gained"
+    assert said in capsys.readouterr().err
+    assert same_weights(model, parent)
+    assert model.history["finetuned"][0]["steps"] == model.history["steps"] == 0
+
+
+def test_it_goes_on_while_there_is_something_to_gain(
+    parent: TrainedModel, table: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finetuning, "_CHECK_EVERY", 2)
+    losses = iter([0.7, 0.69, 0.695, 0.6895, 0.68, 0.69])
+    monkeypatch.setattr(finetuning._Best, "_held_out_loss", lambda _: next(losses))
+    network, config = copy.deepcopy(parent.network), TrainingConfig(steps=9, warmup=1)
+    stream = TableStream(torch.from_numpy(table).float(), 0, entries=500)
+    batch = stream.draw(seeded("held out"))
+    done = train_on(
+        network, lambda _, g: stream.draw(g), config, seed=0, held_out=[batch], progress=False
+    )
+    assert done == 8  # .68; the last step of all is asked about, too
+    assert list(losses) == []
+    assert not network.training
 
 
 def test_it_learns_what_a_table_is_like(parent: TrainedModel) -> None:
