@@ -37,7 +37,8 @@ def test_lines_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_line_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    written = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", written)
     clock = [0.0]
     bar = progress_bar(total=100, label="steps")
     bar._time = lambda: clock[0]
@@ -47,17 +48,18 @@ def test_a_line_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
         bar.update()
         if bar.miniters > 1:  # what tqdm's monitor does, which watches all bars
             bar.refresh()
-    lines = sys.stderr.getvalue().splitlines()
+    lines = written.getvalue().splitlines()
     assert 3 <= len(lines) <= clock[0] / 60
 
 
 def test_what_was_done_before_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "_SECONDS", 1e-9)
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    written = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", written)
     with progress_bar(total=9, label="steps", done=7) as bar:
         bar.set_postfix(loss="0.693", refresh=False)
         bar.update()
-    line = sys.stderr.getvalue().splitlines()[-1]
+    line = written.getvalue().splitlines()[-1]
     assert re.fullmatch(r"steps: 8 of 9, 00:00 so far, about .* left, loss=0.693", line)
 
 
@@ -78,7 +80,7 @@ def test_an_estimate_after_a_first_part(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = [0.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr("acid_causal.progress.time.monotonic", lambda: clock[0])
     for show, said in ((True, "steps: 500, about 17 minutes\n"), (False, "")):
         estimate = Estimate("steps", 500, after=5, show=show)
         each = []

@@ -94,7 +94,7 @@ def test_how_long_two_levels_take_is_said_before_the_first_is_done(
     told: bool,
 ) -> None:
     clock = [0.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr("acid_causal.progress.time.monotonic", lambda: clock[0])
     follows = LevelProgress(1000, 0.05, max_size=max_size)
     follows.follow((0, 1, ()), {})
     clock[0] = 1.0
