@@ -31,7 +31,15 @@ QUICK_DATASETS = 200
 FIRST_SEED = 8_000_000
 
 # AS_IN_THE_PAPER was trained on the six data models alone, and is tested on these alone.
-METHODS = ("acid", AS_IN_THE_PAPER, "acid-permutation", "kcit", "rcit", "fisherz")
+METHODS = (
+    "acid",
+    AS_IN_THE_PAPER,
+    "acid-permutation",
+    "acid-checked",
+    "kcit",
+    "rcit",
+    "fisherz",
+)
 QUICK_METHODS = ("acid", "rcit", "fisherz")
 # The other methods run up to these n, which takes an hour on one core.
 LARGEST_N = {"kcit": 100, "rcit": 200, "fisherz": 200, AS_IN_THE_PAPER: 1000}
@@ -67,7 +75,7 @@ def make_jobs(methods: Sequence[str], quick: bool) -> list[Job]:
 
 
 def _affordable(method: str, stream: str, n: int, d_z: int) -> bool:
-    if method.startswith("acid-permutation"):
+    if method.startswith(("acid-permutation", "acid-checked")):
         return stream in PERMUTATION_STREAMS and (n, d_z) == PERMUTATION_SETTING
     if method == AS_IN_THE_PAPER and stream != "six-models":
         return False

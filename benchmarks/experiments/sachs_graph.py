@@ -27,8 +27,9 @@ from benchmarks.metrics.endpoints import Endpoints, to_text
 from benchmarks.pictures.sachs.graph import draw_sachs
 
 ALPHA = 0.05
-METHODS = ("acid", "kci", "rcit", "fisherz")
-FAST_METHODS = ("acid", "rcit", "fisherz")  # resampled; KCI would take most of an hour
+METHODS = ("acid", "acid-checked", "kci", "rcit", "fisherz")
+# Resampled; KCI would take most of an hour.
+FAST_METHODS = ("acid", "acid-checked", "rcit", "fisherz")
 ALGORITHMS: tuple[search.Algorithm, ...] = ("pc", "fci")
 TRUTHS: tuple[Literal[17, 20], ...] = (17, 20)
 RESAMPLES, QUICK_RESAMPLES = 20, 3

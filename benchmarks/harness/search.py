@@ -18,8 +18,9 @@ from benchmarks.metrics.endpoints import Endpoints
 
 Algorithm = Literal["pc", "fci"]
 
-# Names in `benchmarks.methods` that differ from causal-learn's.
-_NAMES = {"kcit": "kci"}
+# Names in `benchmarks.methods` that differ from causal-learn's, and options that they stand for.
+_NAMES = {"kcit": "kci", "acid-checked": "acid"}
+_OPTIONS = {"acid-checked": {"null": "checked"}}
 
 
 @dataclass
@@ -102,7 +103,8 @@ def search(
 
     Args:
         algorithm: "pc" or "fci".
-        method: A test of causal-learn by its name, "kcit", "acid", or "acid:MODEL".
+        method: A test of causal-learn by its name, "kcit", "acid", "acid-checked", or either of the
+            last two with ":MODEL".
         data: The table, shape (n, d).
         alpha: Level of each test.
         options: Options of the test.
@@ -120,9 +122,10 @@ def _run(
     given: Mapping[str, Any],
 ) -> Search:
     inner, _, model = method.partition(":")
+    named = _OPTIONS.get(inner, {})
     inner = _NAMES.get(inner, inner)
     counter = Counter()
-    options = {"inner": inner, "counter": counter, "show_progress": False, **given}
+    options = {"inner": inner, "counter": counter, "show_progress": False, **named, **given}
     if inner == "acid":
         from acid_causal import acid
 

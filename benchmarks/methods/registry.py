@@ -18,7 +18,7 @@ from benchmarks.methods.method import Method
 DEFAULT_MODEL = defaults.MODEL
 # Trained as the paper's model: on the six data models alone, with links MLP-16.
 AS_IN_THE_PAPER = "acid:acid-mlp16"
-PERMUTATION = "acid-permutation"
+PERMUTATION, CHECKED = "acid-permutation", "acid-checked"
 
 _SIZED_NULL = 'trained on the six data models alone; null="sized", given n and d_z.'
 
@@ -50,8 +50,14 @@ def get_method(name: str) -> Method:
             partial(learned.one_by_one, model=model or DEFAULT_MODEL, null="permutation"),
             note=f'null="permutation", with {defaults.PERMUTATIONS} permutations of each table.',
         )
+    if base == CHECKED:
+        return Method(
+            name,
+            partial(learned.one_by_one, model=model or DEFAULT_MODEL, null="checked"),
+            note='null="checked": rejections at .05 are checked by permutations of the table.',
+        )
     if name not in _CLASSICAL:
-        raise unknown("method", name, (*_CLASSICAL, "acid", PERMUTATION))
+        raise unknown("method", name, (*_CLASSICAL, "acid", PERMUTATION, CHECKED))
     return _CLASSICAL[name]
 
 

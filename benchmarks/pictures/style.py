@@ -59,6 +59,7 @@ class MethodStyle:
 _STYLES = {
     "acid": MethodStyle("ACID", BLUE, "-", "o"),
     "acid-permutation": MethodStyle("ACID, permutation null", SKY, (0, (2, 1)), "*"),
+    "acid-checked": MethodStyle("ACID, checked", SKY, (0, (4, 2)), "p"),
     "acid-adapted": MethodStyle("ACID, adapted", SKY, (0, (5, 1)), "h"),
     "acid-labelled": MethodStyle("ACID, told labels", PURPLE, (0, (3, 1)), "d"),
     "kcit": MethodStyle("KCI", VERMILION, (0, (5, 1.5)), "s"),
