@@ -12,6 +12,7 @@ from typing import Annotated, TypedDict
 
 import typer
 
+from acid_causal.cli.output import INTERRUPTED
 from acid_causal.errors import AcidError, unknown
 from benchmarks import methods as ci_methods
 from benchmarks.experiments import EXPERIMENTS
@@ -159,8 +160,22 @@ def _notes(good: list[Row], rows: list[Row]) -> list[str]:
     return notes
 
 
+def run() -> None:
+    """Runs the command line; Ctrl-C ends in one line and with exit code 130.
+
+    Raises:
+        SystemExit: Always.
+    """
+    try:
+        app(prog_name="python -m benchmarks")
+    except SystemExit as end:
+        if end.code == INTERRUPTED:  # Typer's, which says nothing
+            typer.echo("stopped; finished rows are kept, and the same command goes on", err=True)
+        raise
+
+
 if __name__ == "__main__":
     # FCI of causal-learn walks through sets, so its graph can change with the hash seed.
     if os.environ.get("PYTHONHASHSEED") != "0":
         os.execve(sys.executable, sys.orig_argv, {**os.environ, "PYTHONHASHSEED": "0"})
-    app(prog_name="python -m benchmarks")
+    run()

@@ -43,15 +43,23 @@ def train(
     Examples:
       acid-causal train recipe.toml --out runs/mine
       acid-causal train recipe.toml --out runs/mine --resume
+      acid-causal train acid-base --from acid-base --out runs/longer
       torchrun --nproc_per_node=4 -m acid_causal.cli train recipe.toml
     """  # noqa: D301
     from acid_causal.training.state import state_file
     from acid_causal.training.trainer import default_folder, train_model
     from acid_causal.weights.recipe import Recipe
-    from acid_causal.weights.shipped import find_recipe
+    from acid_causal.weights.shipped import earlier_stages, find_recipe
 
     set_threads(threads)
-    read = Recipe.read(find_recipe(recipe))
+    file = find_recipe(recipe)
+    read = Recipe.read(file)
+    if file != recipe and start is None and not resume:
+        typer.echo(
+            f"{read.name} as it is shipped had more than this recipe, which starts from random "
+            f"weights. {earlier_stages(file)} --from MODEL starts from other weights.",
+            err=True,
+        )
     folder = out or default_folder(read)
     if not resume:
         weights = folder / f"{read.name}.safetensors"

@@ -4,6 +4,7 @@ Their hashes are in `SHA256SUMS` beside them, which `sha256sum *.safetensors` wr
 """
 
 from importlib.resources import files
+from itertools import islice, takewhile
 from pathlib import Path
 
 from acid_causal.errors import ModelError, unknown
@@ -47,3 +48,9 @@ def find_recipe(name_or_path: str | Path) -> Path:
     path = Path(name_or_path)
     shipped = available_models().get(str(name_or_path))
     return path if shipped is None or path.exists() else shipped.with_suffix(".toml")
+
+
+def earlier_stages(recipe: Path) -> str:
+    """Returns what the head of a shipped recipe says of the stages before it; see `find_recipe`."""
+    lines = takewhile(lambda line: line.startswith("#"), recipe.read_text("utf-8").splitlines())
+    return " ".join(line.lstrip("# ") for line in islice(lines, 1, None))

@@ -113,3 +113,21 @@ def test_aligned_table() -> None:
         "kci       –",
         "z         –",
     ]
+
+
+def test_ctrl_c_is_one_line(tmp_path: Path) -> None:
+    root = Path(command.__file__).parents[1]
+    code = (
+        "import os, signal, sys\n"
+        f"sys.path.insert(0, {str(root)!r})\n"
+        f"words = ['graphs', '--quick', '--methods', 'fisherz', '--out', {str(tmp_path)!r}]\n"
+        "sys.argv[1:] = words\n"
+        "from benchmarks import __main__ as command\n"
+        "from benchmarks.harness import runner\n"
+        "runner.attempt = lambda *a: os.kill(os.getpid(), signal.SIGINT)\n"
+        "command.run()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 130
+    assert done.stderr.splitlines()[-1].startswith("stopped; finished rows are kept")
+    assert "Traceback" not in done.stderr

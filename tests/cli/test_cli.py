@@ -290,3 +290,45 @@ def test_calibrate_refuses(run_command: RunCommand, weights: Path, tmp_path: Pat
     done = run_command("calibrate", weights, tmp_path, "--device", "cpu")
     assert done.code == 2
     assert "OUT must be a file" in done.err
+
+
+# A function that is reached once the work has begun, and the command.
+INTERRUPTED = {
+    "finetune": (
+        "training.descent",
+        "PairLoss.forward",
+        ["finetune", "data.csv", "--drop", "kind"],
+    ),
+    "calibrate": ("calibration.fitting", "_collect", ["calibrate", "acid-mlp16", "a.safetensors"]),
+    "train": ("training.descent", "PairLoss.forward", ["train", "acid-mlp16", "--out", "run"]),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("module", "function", "words"), INTERRUPTED.values(), ids=INTERRUPTED)
+def test_ctrl_c_is_one_line(
+    module: str, function: str, words: list[str], csv: Path, tmp_path: Path
+) -> None:
+    """A real signal, in a process of its own: exit code 130, and nothing half-written."""
+    (tmp_path / "data.csv").write_bytes(csv.read_bytes())
+    before = set(tmp_path.rglob("*.safetensors"))
+    code = (
+        "import os, signal\n"
+        f"from acid_causal import cli\nfrom acid_causal.{module} import *\n"
+        f"import acid_causal.{module} as module\n"
+        f"module.{function} = lambda *a: os.kill(os.getpid(), signal.SIGINT)\n"
+        f"cli.main({words!r})\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        check=False,
+    )
+    assert done.returncode == 130
+    assert [line for line in done.stderr.splitlines() if line.startswith("stopped; ")]
+    assert "Traceback" not in done.stderr
+    assert set(tmp_path.rglob("*.safetensors")) == before
+    assert not list(tmp_path.rglob("*.part"))

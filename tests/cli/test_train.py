@@ -44,6 +44,15 @@ def in_a_process(recipe: Path, run: Path) -> list[str | Path]:
     return [*train, "--device", "cpu", "--threads", "1"]
 
 
+def test_the_stages_of_a_shipped_model_are_told(
+    run_command: RunCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("acid_causal.training.trainer.train_model", lambda *_, **__: None)
+    train = ["train", "acid-mlp16", "--out", tmp_path / "run"]
+    assert "The last of three stages, each from the weights" in run_command(*train).err
+    assert run_command(*train, "--from", "acid-mlp16").err == ""
+
+
 @pytest.mark.usefixtures("rough_null")
 def test_train(run_command: RunCommand, recipe: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"

@@ -1,5 +1,6 @@
 """Recipes refuse what they do not know."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from acid_causal.errors import OptionError
 from acid_causal.weights.checkpoint import load_model
 from acid_causal.weights.recipe import Recipe, TrainingConfig
-from acid_causal.weights.shipped import available_models
+from acid_causal.weights.shipped import available_models, earlier_stages, find_recipe
 
 
 def test_survives_its_dictionary() -> None:
@@ -90,6 +91,13 @@ def test_bounds_of_the_ranges_of_the_training() -> None:
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="cannot read"):
         Recipe.read(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize("name", sorted(available_models()))
+def test_shipped_recipes_tell_of_the_stages_before_them(name: str) -> None:
+    told = earlier_stages(find_recipe(name))
+    assert re.search(r"(second|last) of (two|three|four) stages|started from the weights of", told)
+    assert told.endswith(".")
 
 
 @pytest.mark.parametrize("name", sorted(available_models()))
