@@ -18,6 +18,9 @@ from acid_causal.tables.inputs import Columns, Table
 TIES = 0.05
 # Duplicate rows are left out if they are more than this share.
 REPEATED = 0.05
+# ... but not more than this: no sample repeats each row five times. Copies of a column of few
+# values do, which have as many different rows as values.
+_MOST_REPEATED = 0.8
 # ... and if a column, or each of two pairs of columns, has this share of distinct values among the
 # distinct rows. Then duplicate rows do not arise by chance.
 _MANY_VALUED = 0.9
@@ -65,7 +68,7 @@ class Rows:
     def _leave_out_repeated(self) -> None:
         distinct = distinct_rows(self._values[self._kept])
         share = 1 - len(distinct) / self.n if self.n else 0.0
-        if share <= REPEATED:
+        if not REPEATED < share <= _MOST_REPEATED:
             return
         kept = self._kept[distinct]
         if _are_many_valued(self._values[kept]):

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from acid_causal import defaults
 from acid_causal.choices import MISSING
-from acid_causal.errors import InputError, InputTypeError, listed, unknown
+from acid_causal.errors import InputError, InputTypeError, listed, unknown, warn
 
 Array = NDArray[np.float64]
 Columns = tuple[int, ...]
@@ -102,6 +102,7 @@ def join_tables(x: Any, y: Any, z: Any, *, missing: str) -> tuple[Table, tuple[C
     given = _as_array(() if z is None else z, "z")
     if not _is_empty(given):
         parts["z"] = given
+    _check_labels(parts)
     tables = [
         read_table(_as_columns(part), missing=missing, name=name) for name, part in parts.items()
     ]
@@ -120,6 +121,21 @@ def join_tables(x: Any, y: Any, z: Any, *, missing: str) -> tuple[Table, tuple[C
     ends += [ends[-1]] * (3 - len(ends))
     groups = tuple(tuple(range(a, b)) for a, b in zip([0, *ends[:-1]], ends, strict=True))
     return Table(values, tuple(names), absent if absent.any() else None), groups
+
+
+def _check_labels(parts: Mapping[str, Any]) -> None:
+    """Warns if parts have the same labels of rows in different orders; a lagged part has others."""
+    (first, labels), *others = [
+        (name, part.index if _is_pandas(part) else None) for name, part in parts.items()
+    ]
+    for name, others_labels in others:
+        if labels is None or others_labels is None or labels.equals(others_labels):
+            continue
+        if len(labels) == len(others_labels) and labels.difference(others_labels).empty:
+            warn(
+                f"{first} and {name} have the same labels of rows in different orders: rows are "
+                f"taken as they come, as those of arrays; {name}.reindex({first}.index) aligns them"
+            )
 
 
 def _as_columns(part: Any) -> Any:

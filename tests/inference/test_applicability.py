@@ -171,6 +171,20 @@ def test_rounding_and_counting_lose_no_rows(tiny_model: TrainedModel) -> None:
         assert Tester(table, model=tiny_model).test(0, 1).n == 5000
 
 
+@pytest.mark.parametrize("levels", [1, 2, 8])
+def test_copies_of_a_column_of_few_values_lose_no_rows(
+    tiny_model: TrainedModel, levels: int
+) -> None:
+    """As many rows differ as values, which are few: that is no sample of rows."""
+    x = np.arange(60.0) % levels
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AcidWarning)
+        assert Tester(np.column_stack([x, 2 * x]), model=tiny_model).test(0, 1).n == 60
+    if levels == 1:
+        with pytest.warns(AcidWarning, match="constant columns are independent of everything"):
+            Tester(np.column_stack([x, x]), model=tiny_model).test(0, 1)
+
+
 def test_a_sorted_table_of_few_values_is_no_function(model: TrainedModel) -> None:
     """Rows of one value of Z have no order among them, whatever the file's."""
     rng = np.random.default_rng(7)

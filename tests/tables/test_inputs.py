@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 import torch
 
-from acid_causal.errors import InputError, InputTypeError, OptionError
+from acid_causal.errors import AcidWarning, InputError, InputTypeError, OptionError
 from acid_causal.inference.tester import ci_test
 from acid_causal.tables.inputs import join_tables, normalise_question, read_question, read_table
 from acid_causal.weights.checkpoint import TrainedModel
@@ -400,3 +400,15 @@ def test_a_shift_beyond_2_53_moves_no_answer(tiny_model: TrainedModel) -> None:
     y = x + rng.integers(0, 300, 60)
     near = ci_test(x, y, model=tiny_model).pvalue
     assert ci_test(x + 2**62, y, model=tiny_model).pvalue == pytest.approx(near, abs=1e-6)
+
+
+def test_series_whose_rows_are_in_different_orders() -> None:
+    x, y = np.random.default_rng(0).normal(size=(2, 50))
+    frame = pd.DataFrame({"x": x, "y": y})
+    shuffled = frame["x"].sample(frac=1, random_state=0)
+    with pytest.warns(AcidWarning, match=r"in different orders.*y\.reindex\(x\.index\) aligns"):
+        table, _ = join_tables(shuffled, frame["y"], None, missing="raise")
+    np.testing.assert_array_equal(table.values[:, 1], y)  # as they come
+    # A series and its past have other labels, and arrays none.
+    join_tables(frame["x"].iloc[1:], frame["x"].iloc[:-1], y[1:], missing="raise")
+    join_tables(shuffled, y, None, missing="raise")
