@@ -276,3 +276,4 @@ def test_ctrl_c_leaves_no_traceback(csv: Path, tmp_path: Path) -> None:
     )
     assert done.returncode == 130
     assert "Traceback" not in done.stderr
+    assert [file.name for file in tmp_path.iterdir()] == [csv.name]  # no empty folder
