@@ -262,8 +262,8 @@ def test_ctrl_c_leaves_no_traceback(csv: Path, tmp_path: Path) -> None:
     code = (
         "import os, signal\n"
         "from acid_causal import cli\n"
-        "from acid_causal.discovery.question_record import RecordedTest\n"
-        "RecordedTest.__call__ = lambda *a: os.kill(os.getpid(), signal.SIGINT)\n"
+        "from acid_causal.discovery.question_record import QuestionRecord\n"
+        "QuestionRecord.answer = lambda *a: os.kill(os.getpid(), signal.SIGINT)\n"
         f"cli.main(['discover', {str(csv)!r}])\n"
     )
     done = subprocess.run(
