@@ -22,7 +22,6 @@ TESTED_IN = {
     "inference/nulls/interface.py": "inference/nulls/test_kinds.py",
     "inference/rows.py": "inference/test_applicability.py",
     "model/attention.py": "model/test_heads.py",
-    "model/blocks.py": "model/test_smoothers.py",
     "model/config.py": "weights/test_recipe.py",
     "model/encoder.py": "model/test_acid.py",
     "synthetic/draws.py": "synthetic/test_stream.py",

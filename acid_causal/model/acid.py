@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from acid_causal.model import blocks
+from acid_causal.model import numerics
 from acid_causal.model.attention import FeedForward
 from acid_causal.model.classifier import Evidence, MonotoneClassifier
 from acid_causal.model.config import ModelConfig
@@ -24,7 +24,10 @@ from acid_causal.model.heads import (
     residual_correlations,
     squared_norms,
 )
+from acid_causal.model.neighbours import Neighbours
 from acid_causal.model.regressions import (
+    COMPARED_RANKS,
+    COMPARED_VALUES,
     SMOOTHERS,
     LeastSquares,
     Regressed,
@@ -43,7 +46,7 @@ from acid_causal.model.transform import rank_normal, robust, standardise, tame
 # Input channels of an entry: see `Regressed.channels`.
 _CHANNELS = 2 + 2 * SMOOTHERS
 # Number of residual statistics in models with `keeps_values`; see `_compare_residuals`.
-_RESIDUAL_STATISTICS = 4
+_RESIDUAL_STATISTICS = 7
 # Tokens per encoder call on a CPU; chosen to fit its cache.
 _TOKENS = 8192
 # Bound on n * d_z^2 per encoder call. Attention within Z may keep a few numbers for each pair of
@@ -62,6 +65,7 @@ class Conditioning:
             recomputed for each row block.
         smoothers: closed-form regressions on Z; none if d_z = 0.
         least_squares: least squares on values; None if d_z = 0 or without `keeps_values`.
+        neighbours: rows with similar Z; None likewise.
         order: rows sorted by each conditioning variable.
     """
 
@@ -70,6 +74,7 @@ class Conditioning:
     contexts: tuple[ZContext, ...] | None
     smoothers: tuple[Smoother, ...]
     least_squares: LeastSquares | None
+    neighbours: Neighbours | None
     order: Int[Tensor, "batch d_z n"]
 
     @property
@@ -84,8 +89,15 @@ class Conditioning:
         contexts = self.contexts and tuple(context[sets] for context in self.contexts)
         smoothers = tuple(selected[smoother] for smoother in self.smoothers)
         least_squares = self.least_squares and self.least_squares[sets]
+        neighbours = self.neighbours and self.neighbours[sets]
         return Conditioning(
-            self.z[sets], self.tokens[sets], contexts, smoothers, least_squares, self.order[sets]
+            self.z[sets],
+            self.tokens[sets],
+            contexts,
+            smoothers,
+            least_squares,
+            neighbours,
+            self.order[sets],
         )
 
 
@@ -94,7 +106,8 @@ class TargetEncoding(Lifted):
     """Encodings of m targets of d components each.
 
     Attributes:
-        residuals: standardised residuals given Z; none if the classifier does not use them.
+        residuals: residuals given Z, see `Regressed.compared`; none if the classifier does not use
+            them.
         explained: share of each component's variance that Z explains, by the best smoother.
         nonlinear: share of the least-squares residual that the best smoother explains; 0 without
             `keeps_values`.
@@ -141,7 +154,7 @@ class ACIDModel(nn.Module):
         shows_residuals = config.residual_channels and config.classifier_facts
         self.regressions = 0
         if shows_residuals:
-            self.regressions = SMOOTHERS + (2 if config.keeps_values else 1)
+            self.regressions = COMPARED_VALUES if config.keeps_values else COMPARED_RANKS
         self.embed_target = FeedForward(channels, 2 * config.e, config.e)
         self.embed_z = FeedForward(1, 2 * config.e, config.e)
         self.encoder = Encoder(config)
@@ -172,12 +185,12 @@ class ACIDModel(nn.Module):
     def encode_conditioning(self, z: Float[Tensor, "batch n d_z"]) -> Conditioning:
         """Encodes conditioning sets; d_z may be 0."""
         with torch.no_grad(), _full_precision(z):
-            tokens, smoothers, least_squares = self._regressions_on(z)
+            tokens, smoothers, least_squares, neighbours = self._regressions_on(z)
         # Without attention over samples rows are independent in the encoder: blocks are possible.
         at_once = self.config.sample_attention or z.shape[1] <= _row_block(z.shape[2])
         contexts = self._contexts(tokens) if at_once else None
         order = z.mT.argsort(dim=2)
-        return Conditioning(z, tokens, contexts, smoothers, least_squares, order)
+        return Conditioning(z, tokens, contexts, smoothers, least_squares, neighbours, order)
 
     def encode_targets(
         self, x: Float[Tensor, "batch t n d"], conditioning: Conditioning
@@ -200,12 +213,17 @@ class ACIDModel(nn.Module):
             if self.config.head == "cross-covariance":
                 shape = features.shape
                 without_z = residualise if features.requires_grad else residualise_
-                features = without_z(features.flatten(1, 2), conditioning.smoothers).view(shape)
+                features = without_z(
+                    features.flatten(1, 2), conditioning.smoothers, closer=self.config.keeps_values
+                ).view(shape)
             features = _by_target(features, t, d).unflatten(2, (self.head.heads, -1))
             if self.config.keeps_values and isinstance(self.head, CrossCovarianceHead):
                 spread = self.head.joint_spread(features)
             else:
                 spread = self.head.spread(features)
+            compared = regressed.compared
+            if not self.config.keeps_values:
+                compared = _unit(compared)
             of_targets = (
                 columns.unflatten(1, (t, d)).flatten(0, 1)
                 for columns in (regressed.explained, regressed.nonlinear, regressed.determined)
@@ -215,7 +233,7 @@ class ACIDModel(nn.Module):
                 features=features,
                 norms=squared_norms(features),
                 spread=spread,
-                residuals=_by_target(_unit(regressed.compared[:, : self.regressions]), t, d),
+                residuals=_by_target(compared[:, : self.regressions], t, d),
                 explained=explained,
                 nonlinear=nonlinear,
                 determined=determined,
@@ -308,20 +326,30 @@ class ACIDModel(nn.Module):
 
     def _regressions_on(
         self, z: Float[Tensor, "batch n d_z"]
-    ) -> tuple[Float[Tensor, "batch n d_z"], tuple[Smoother, ...], LeastSquares | None]:
-        """Returns the inputs of Z's embedding, and the regressions on Z."""
+    ) -> tuple[
+        Float[Tensor, "batch n d_z"], tuple[Smoother, ...], LeastSquares | None, Neighbours | None
+    ]:
+        """Returns the inputs of Z's embedding, the regressions on Z, and neighbours in Z."""
         rank = self.config.smoother_rank
         if not self.config.keeps_values:
-            return z, fit_smoothers(z, rank) if z.shape[2] else (), None
+            return z, fit_smoothers(z, rank) if z.shape[2] else (), None, None
         ranks = rank_normal(z).float()
         if not z.shape[2]:
-            return ranks, (), None
-        return ranks, fit_fine_smoothers(tame(z).float(), ranks, rank), LeastSquares.fit(z)
+            return ranks, (), None, None
+        values = tame(z).float()
+        smoothers = fit_fine_smoothers(values, ranks, rank)
+        neighbours = Neighbours.find(z, torch.cat([values, ranks], dim=2))
+        return ranks, smoothers, LeastSquares.fit(z), neighbours
 
     def _regress(self, columns: Float[Tensor, "batch columns n"], given: Conditioning) -> Regressed:
         if self.config.keeps_values:
             return regress_values(
-                columns, given.z, given.smoothers, given.least_squares, given.order
+                columns,
+                given.z,
+                given.smoothers,
+                given.least_squares,
+                given.neighbours,
+                given.order,
             )
         channels = self.config.residual_channels
         return regress_ranks(columns, given.z, given.smoothers, given.order, channels=channels)
@@ -357,7 +385,7 @@ class ACIDModel(nn.Module):
         )
         kept = conditioning.contexts
         block = n if kept is not None else _row_block(conditioning.d_z)
-        row_blocks = list(blocks.row_blocks(n, block))
+        row_blocks = list(numerics.row_blocks(n, block))
         longest = row_blocks[0].stop
         few_sets = max(1, _TOKENS // (longest * columns))
         few_columns = max(1, _TOKENS // (longest * d)) * d
@@ -386,12 +414,21 @@ def _compare_residuals(
 
     A smoother that fits poorly leaves traces of Z in both residuals, which look like dependence. A
     true dependence remains after every smoother. So the statistics are: the minimum over all
-    smoothers, the minimum of the joint and the best smoother, the best smoother, and the best
-    smoother's residuals divided by their conditional scale.
+    smoothers, the minimum of the joint and the best smoother, the best smoother, the best
+    smoother's residuals divided by their conditional scale, its closer fit, its residuals compared
+    with neighbours, and the minimum of the last three.
     """
-    t, effect = joint_correlations(x, y, r, c)
-    linear, additive, joint, best, even = range(5)
-    groups = ([linear, additive, joint, best], [joint, best], [best], [even])
+    linear, additive, joint, best, even, close, deviations = range(COMPARED_VALUES)
+    t, effect = joint_correlations(x, y, r, c, deviations_of=best)
+    groups = (
+        [linear, additive, joint, best],
+        [joint, best],
+        [best],
+        [even],
+        [close],
+        [deviations],
+        [even, close, deviations],
+    )
     return (
         torch.stack([t[..., group].amin(-1) for group in groups], dim=-1),
         torch.stack([effect[..., group].amin(-1) for group in groups], dim=-1),
@@ -405,7 +442,7 @@ def _in_parts(like: Tensor) -> bool:
 
 def _row_block(d_z: int) -> int:
     """Returns the number of rows of Z per encoder call."""
-    return min(blocks.ROW_BLOCK, max(1, _Z_PAIRS // max(1, d_z) ** 2))
+    return min(numerics.ROW_BLOCK, max(1, _Z_PAIRS // max(1, d_z) ** 2))
 
 
 def _by_target(

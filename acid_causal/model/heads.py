@@ -14,8 +14,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from acid_causal.model.attention import FeedForward
-from acid_causal.model.blocks import row_blocks
 from acid_causal.model.config import ModelConfig
+from acid_causal.model.neighbours import NEAREST
+from acid_causal.model.numerics import row_blocks
 
 
 @dataclass(frozen=True)
@@ -187,6 +188,8 @@ def joint_correlations(
     y: Float[Tensor, "sets columns channels n"],
     r: int,
     c: int,
+    *,
+    deviations_of: int,
 ) -> tuple[Float[Tensor, "sets r c channels"], Float[Tensor, "sets r c channels"]]:
     """Correlates residuals of the same regression; the statistics are unbounded.
 
@@ -195,17 +198,24 @@ def joint_correlations(
     after regression on it, so that dependence does not inflate the variance. Statistics are summed
     over all pairs of components and studentised for the correlation among components.
 
+    The last channel holds deviations of another channel from its neighbours (`Neighbours`). It is
+    correlated with that channel of the other target, and the mean of both ways is taken.
+
     Args:
-        x: residuals of r targets per set, of mean 0 and variance 1, components side by side.
+        x: residuals of r targets per set, of mean 0 and variance 1, components side by side; the
+            last channel is not standardised.
         y: residuals of c targets per set, likewise.
         r: number of targets per set in x.
         c: number of targets per set in y.
+        deviations_of: the channel whose deviations the last channel holds.
 
     Returns:
         t, of mean about 0 and variance about 1 under H0, and the log effect size.
     """
     n = x.shape[-1]
     d_x, d_y = x.shape[1] // r, y.shape[1] // c
+    (x, apart_x), (y, apart_y) = ((of[:, :, :-1], of[:, :, -1:]) for of in (x, y))
+    whole = slice(deviations_of, deviations_of + 1)
     rho = (_products(x, y) / n).clamp(-1, 1)
     x2, y2 = x.square(), y.square()
     both = _products(x2, y2) / n
@@ -214,11 +224,20 @@ def joint_correlations(
     of_y = both - 2 * rho * _products(x, y2 * y) / n + rho.square() * _fourth_moment(y2)[:, None]
     unexplained = (1 - rho.square()).clamp(min=1e-6)
     variance = (0.5 * (of_x + of_y) / unexplained).clamp(min=0.05, max=1e3)
-    ratio = -torch.log(unexplained)
-    spread = _correlation_norm(x, r)[:, :, None] * _correlation_norm(y, c)[:, None]
-    size, noise = _sum_over_components(ratio, r, c), _sum_over_components(variance, r, c)
-    t = (n * size - noise) / (math.sqrt(2) * spread * noise / (d_x * d_y))
-    return t, torch.log(size / spread + 1e-6)
+    crossed = _products(apart_x, y[:, :, whole]) + _products(x[:, :, whole], apart_y)
+    apart = 1 - (0.5 * crossed / n).square()
+    unexplained = torch.cat([unexplained, apart.clamp(min=1e-6)], dim=3)
+    variance = torch.cat([variance, (1 + 1 / NEAREST) * variance[..., whole]], dim=3)
+    norms = (
+        torch.cat([norm, norm[..., whole]], dim=2)
+        for norm in (_correlation_norm(x, r), _correlation_norm(y, c))
+    )
+    of_rows, of_columns = norms
+    spread = of_rows[:, :, None] * of_columns[:, None]
+    ratio = _sum_over_components(-torch.log(unexplained), r, c)
+    noise = _sum_over_components(variance, r, c)
+    t = (n * ratio - noise) / (math.sqrt(2) * spread * noise / (d_x * d_y))
+    return t, torch.log(ratio / spread + 1e-6)
 
 
 def _fourth_moment(

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from acid_causal.model.neighbours import Neighbours
 from acid_causal.model.smoothers import (
     RIDGES,
     Smoother,
@@ -15,6 +16,8 @@ from acid_causal.model.smoothers import (
 from acid_causal.model.transform import rank_normal, tame
 
 SMOOTHERS = 3
+# Number of residuals compared: by `regress_ranks` and by `regress_values`.
+COMPARED_RANKS, COMPARED_VALUES = SMOOTHERS + 1, SMOOTHERS + 4
 # Ridge of the regression of log squared residuals on Z; large, as these are very noisy.
 _SCALE_RIDGE = RIDGES.index(1.0)
 # For `_even_scale`: the maximal deviation of the log scale from its mean, and the number added to
@@ -83,7 +86,8 @@ class Regressed:
     Attributes:
         channels: inputs of the embedding: the value, its residuals, one residual divided by its
             conditional scale (`_even_scale`), and the logs of the residuals' sizes.
-        compared: residuals whose correlations the classifier sees.
+        compared: residuals whose correlations the classifier sees, standardised by
+            `regress_values` except for the last, deviations from neighbours.
         explained: share of each column's variance that Z explains, by the best regression.
         nonlinear: share of the least-squares residual that nonlinear regressions explain.
         determined: which columns are functions of Z up to numerical error.
@@ -127,7 +131,7 @@ def regress_ranks(
         inputs = torch.stack([v, *scaled, even, *logs], dim=1)
     return Regressed(
         inputs,
-        compared=inputs[:, 1 : 2 + SMOOTHERS],
+        compared=inputs[:, 1 : 1 + COMPARED_RANKS],
         explained=1 - least.square().clamp(max=1),
         nonlinear=torch.zeros_like(least),
         determined=determined,
@@ -139,6 +143,7 @@ def regress_values(
     z: Float[Tensor, "batch n d_z"],
     smoothers: tuple[Smoother, ...],
     least_squares: LeastSquares | None,
+    neighbours: Neighbours | None,
     order: Int[Tensor, "batch d_z n"],
 ) -> Regressed:
     """Regresses values and ranks of columns on Z; each column uses the form that Z explains best.
@@ -146,21 +151,23 @@ def regress_values(
     A column has three forms: its values with outliers compressed (`tame`), the normal scores of its
     ranks, and its least-squares residual, also compressed. The best form has the smallest mean
     absolute leave-one-out residual, relative to the mean absolute value of the column. Compared are
-    the residuals of the linear, additive and joint smoothers, those of the best of the three, and
-    the latter divided by their conditional scale.
+    the residuals of the linear, additive and joint smoothers, those of the best of the three, the
+    latter divided by their conditional scale, those of a closer fit of the best smoother, and the
+    deviations of the best smoother's residuals from those of neighbouring rows.
 
     Args:
         v: the columns, robustly scaled, in double precision.
         z: the conditioning set, likewise.
         smoothers: regressions on Z; none if Z is empty.
         least_squares: least squares on the values of Z; None if Z is empty.
+        neighbours: rows with similar Z; None if Z is empty.
         order: rows sorted by each column of Z.
     """
     ranks = rank_normal(v.mT).mT.float()
-    if least_squares is None:
+    if least_squares is None or neighbours is None:
         inputs = torch.stack([ranks] * (2 + SMOOTHERS) + [torch.zeros_like(ranks)] * SMOOTHERS, 1)
         zero = torch.zeros_like(ranks[..., 0])
-        compared = ranks[:, None].expand(-1, 2 + SMOOTHERS, -1, -1)
+        compared = ranks[:, None].expand(-1, COMPARED_VALUES, -1, -1)
         return Regressed(inputs, compared, zero, zero, zero > 0)
     linear = least_squares.residuals(v)
     share = _size(linear) / _size(v - v.mean(2, keepdim=True)).clamp(min=1e-300)
@@ -168,8 +175,12 @@ def regress_values(
     forms = [_standardised(tame(v)).float(), ranks, _standardised(tame(linear / spread)).float()]
     columns = v.shape[1]
     stacked = torch.cat(forms, dim=1)  # (batch, 3 * columns, n)
-    by_smoother = {s: s.residuals(stacked)[0].unflatten(1, (_FORMS, columns)) for s in smoothers}
-    loo = torch.stack([by_smoother[s] for s in smoothers], dim=1)  # (batch, smoothers, forms, _, n)
+    by_smoother = {
+        s: torch.stack(s.two_residuals(stacked), 1).unflatten(2, (_FORMS, columns))
+        for s in dict.fromkeys(smoothers)
+    }
+    # (batch, smoothers, forms, columns, n)
+    loo, close = torch.stack([by_smoother[s] for s in smoothers], dim=1).unbind(2)
     # Errors relative to the column. The third form is itself a residual: multiply by its share.
     linear_share = share[..., 0].float().clamp(max=1)
     scale = torch.stack([_size(form)[..., 0] for form in forms], dim=1)  # (batch, forms, columns)
@@ -178,18 +189,24 @@ def regress_values(
     form = error.amin(1).argmin(1)  # (batch, columns)
     index = form[:, None, None, :, None].expand(-1, SMOOTHERS, -1, -1, v.shape[2])
     residuals = loo.gather(2, index)[:, :, 0]  # (batch, smoothers, columns, n)
+    close = close.gather(2, index)[:, :, 0]
     error = error.gather(2, form[:, None, None].expand(-1, SMOOTHERS, -1, -1))[:, :, 0]
     best = error.argmin(1, keepdim=True)  # (batch, 1, columns)
     least = error.gather(1, best)[:, 0]
     scaled = _standardised(residuals)
-    chosen = scaled.gather(1, best[..., None].expand(-1, -1, -1, v.shape[2]))[:, 0]
+    of_best = best[..., None].expand(-1, -1, -1, v.shape[2])
+    chosen = scaled.gather(1, of_best)[:, 0]
+    close = _standardised(close.gather(1, of_best)[:, 0])
     even = _standardised(_even_scale(chosen, smoothers[-1], *_SCALE_OF_VALUES))
     logs = error.clamp(1e-3, 1.5).log()[..., None].expand_as(residuals)
     inputs = torch.cat([ranks[:, None], scaled, even[:, None], logs], dim=1)
     unit_size = v / _size(v).clamp(min=1e-300)
     return Regressed(
         inputs,
-        compared=torch.cat([scaled, chosen[:, None], even[:, None]], dim=1),
+        compared=torch.cat(
+            [scaled, torch.stack([chosen, even, close, neighbours.deviations(chosen)], dim=1)],
+            dim=1,
+        ),
         explained=1 - least.square().clamp(max=1),
         nonlinear=1 - (least / linear_share.clamp(min=1e-12)).clamp(max=1),
         determined=(linear_share < _DETERMINED_LEAST_SQUARES)

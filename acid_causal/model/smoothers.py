@@ -15,11 +15,13 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from acid_causal.model.blocks import row_blocks
-from acid_causal.model.spectral import eigh
+from acid_causal.model.numerics import eigh, row_blocks
 
 # Candidate ridge penalties; each target uses the one with the smallest leave-one-out error.
 RIDGES = (0.003, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+# A closer fit than the best one: its ridge is so many steps smaller, and its mean leverage (degrees
+# of freedom per row) at most this.
+_CLOSER, _MAX_LEVERAGE = 2, 1 / 3
 # Pivots with a residual kernel variance below this are left out.
 _MIN_PIVOT = 1e-4
 
@@ -60,12 +62,43 @@ class Smoother:
         Returns:
             The residuals, and the index of the ridge of each target.
         """
+        centred, fits = self._fits(v)
+        return leave_one_out(centred, fits, 1 - self.leverage)
+
+    def two_residuals(
+        self, v: Float[Tensor, "batch t n"]
+    ) -> tuple[Float[Tensor, "batch t n"], Float[Tensor, "batch t n"]]:
+        """Computes leave-one-out residuals at the best ridge, and plain ones of a closer fit."""
+        centred, fits = self._fits(v)
+        residuals, best = leave_one_out(centred, fits, 1 - self.leverage)
+        index = self.closer().gather(1, best)[:, :, None, None].expand(-1, -1, -1, v.shape[2])
+        return residuals, centred - fits.gather(2, index)[:, :, 0]
+
+    def closer(self) -> Int[Tensor, "batch ridges"]:
+        """Returns for each ridge the index of one that fits more closely.
+
+        The ridge with the smallest error balances bias and variance. If X and Y contain the same
+        function of Z, their residuals contain the same bias, and a test needs less of it than a
+        prediction does. The closer ridge is `_CLOSER` steps smaller, but its mean leverage is at
+        most `_MAX_LEVERAGE`.
+        """
+        index = torch.arange(len(RIDGES), device=self.leverage.device)
+        least = (self.leverage.mean(dim=2) > _MAX_LEVERAGE).sum(dim=1, keepdim=True)
+        return torch.maximum((index - _CLOSER).clamp(min=0), torch.minimum(least, index))
+
+    def closer_shrink(self) -> Float[Tensor, "batch ridges m"]:
+        """Returns `shrink` of the closer ridges."""
+        return self.shrink.gather(1, self.closer()[..., None].expand_as(self.shrink))
+
+    def _fits(
+        self, v: Float[Tensor, "batch t n"]
+    ) -> tuple[Float[Tensor, "batch t n"], Float[Tensor, "batch t ridges n"]]:
+        """Returns the centred targets and their fits at each ridge."""
         centred = v - v.mean(dim=2, keepdim=True)
         coefficients = centred @ self.u  # (batch, t, m)
         # One product for all ridges: one for each would copy the basis.
         shrunken = coefficients[:, :, None] * self.shrink[:, None]  # (batch, t, ridges, m)
-        fits = (shrunken.flatten(1, 2) @ self.u.mT).unflatten(1, shrunken.shape[1:3])
-        return leave_one_out(centred, fits, 1 - self.leverage)
+        return centred, (shrunken.flatten(1, 2) @ self.u.mT).unflatten(1, shrunken.shape[1:3])
 
     def cross_validation(
         self, energy: Float[Tensor, "batch t 1"], coefficients: Float[Tensor, "batch t m"]
@@ -112,25 +145,26 @@ def leave_one_out(
 
 
 def residualise(
-    v: Float[Tensor, "batch t n"], smoothers: Sequence[Smoother]
+    v: Float[Tensor, "batch t n"], smoothers: Sequence[Smoother], *, closer: bool = False
 ) -> Float[Tensor, "batch t n"]:
     """Subtracts the regression on Z from each target, so that its conditional mean is about 0.
 
     The fit is an average over smoothers and ridges with weights exp(-n/2 log V), V the generalised
     cross-validation (Golub, Heath, Wahba 1979). In effect this selects the best one, but the result
     is continuous where two are equally good. V needs no residuals, so many targets are cheap.
-    Without smoothers only the mean is subtracted.
+    Without smoothers only the mean is subtracted. With `closer` each ridge is replaced by
+    `Smoother.closer`.
     """
     v = v - v.mean(dim=2, keepdim=True)
     if not smoothers:
         return v
     basis = _side_by_side(smoothers, slice(None))
     energy = v.detach().square().sum(dim=2, keepdim=True)
-    return v - _shrink(smoothers, energy, v @ basis, v.shape[2]) @ basis.mT
+    return v - _shrink(smoothers, energy, v @ basis, v.shape[2], closer=closer) @ basis.mT
 
 
 def residualise_(
-    v: Float[Tensor, "batch t n"], smoothers: Sequence[Smoother]
+    v: Float[Tensor, "batch t n"], smoothers: Sequence[Smoother], *, closer: bool = False
 ) -> Float[Tensor, "batch t n"]:
     """Does the same as `residualise`, in place and without a gradient, to save memory."""
     v -= v.mean(dim=2, keepdim=True)
@@ -141,7 +175,7 @@ def residualise_(
     for rows in row_blocks(n):
         energy += v[..., rows].square().sum(dim=2, keepdim=True)
         coefficients = coefficients + v[..., rows] @ _side_by_side(smoothers, rows)
-    shrunken = _shrink(smoothers, energy, coefficients, n)
+    shrunken = _shrink(smoothers, energy, coefficients, n, closer=closer)
     for rows in row_blocks(n):
         v[..., rows].baddbmm_(shrunken, _side_by_side(smoothers, rows).mT, alpha=-1)
     return v
@@ -157,6 +191,8 @@ def _shrink(
     energy: Float[Tensor, "batch t 1"],
     coefficients: Float[Tensor, "batch t m"],
     n: int,
+    *,
+    closer: bool,
 ) -> Float[Tensor, "batch t m"]:
     """Shrinks each target's coefficients in all bases, averaged over ridges and smoothers.
 
@@ -171,7 +207,7 @@ def _shrink(
         log_count = torch.tensor(counts, dtype=energy.dtype, device=energy.device).log()
         weights = torch.softmax(log_count - 0.5 * n * log_error, dim=2)
         shrink = [
-            weight @ smoother.shrink
+            weight @ (smoother.closer_shrink() if closer else smoother.shrink)
             for smoother, weight in zip(distinct, weights.split(len(RIDGES), dim=2), strict=True)
         ]
     return torch.cat(shrink, dim=2) * coefficients

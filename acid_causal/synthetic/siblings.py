@@ -18,9 +18,9 @@ from acid_causal.synthetic.sem import Domain, measure, split_among, standardise
 _MIN_NOISE = {"linear": 0.01, "smooth": 0.05, "rough": 0.4}
 _MAX_NOISE = 3.0
 _ROUGH = {*ROUGH, "steps", "gp", "switching"}
-# Probabilities: of a linear function; of noise whose scale depends on Z, in X and Y alike; of a
-# column of Z that nearly copies another.
-_LINEAR, _VOLATILE, _COPIES = 0.4, 0.3, 0.2
+# Probabilities: of a linear function; of the same function in X and Y; of noise whose scale depends
+# on Z, in X and Y alike; of a column of Z that nearly copies another.
+_LINEAR, _ALIKE, _VOLATILE, _COPIES = 0.4, 0.25, 0.3, 0.2
 
 
 def draw_siblings(
@@ -50,13 +50,15 @@ def draw_siblings(
     kept = rand(generator, batch, d_z).argsort(1)
     strength = log_uniform(generator, *domain.strength, batch, d_z) * (kept < 2)
     noise = noise * _volatility(z, strength, generator)[:, None, :, None]
-    out = []
-    for side in range(2):
-        values = torch.empty(batch, n, d_x, device=generator.device)
-        for k in range(d_x):
-            values[..., k] = _effect(z, strength, noise[:, side, :, k], domain, generator)
-        out.append(values)
-    return out[0], out[1], z
+    x, y = (torch.empty(batch, n, d_x, device=generator.device) for _ in range(2))
+    alike = coin(generator, _ALIKE, batch, 1) > 0
+    for k in range(d_x):
+        signal, least = _signal(z, strength, domain, generator)
+        x[..., k] = _effect(signal, least, noise[:, 0, :, k], domain, generator)
+        other, other_least = _signal(z, strength, domain, generator)
+        signal, least = torch.where(alike, signal, other), torch.where(alike, least, other_least)
+        y[..., k] = _effect(signal, least, noise[:, 1, :, k], domain, generator)
+    return x, y, z
 
 
 def _causes(
@@ -117,14 +119,13 @@ def _volatility(
     return scale / scale.square().mean(-1, keepdim=True).sqrt()
 
 
-def _effect(
+def _signal(
     z: Float[Tensor, "batch n d_z"],
     strength: Float[Tensor, "batch d_z"],
-    noise: Float[Tensor, "batch n"],
     domain: Domain,
     generator: Generator,
-) -> Float[Tensor, "batch n"]:
-    """Adds a function of the causes to the noise, sometimes with measurement effects."""
+) -> tuple[Float[Tensor, "batch n"], Float[Tensor, "batch 1"]]:
+    """Draws a function of the causes, and the least sd of the noise that is added to it."""
     batch, n, _ = z.shape
     signal = torch.empty(batch, n, device=z.device)
     least = torch.empty(batch, 1, device=z.device)
@@ -133,6 +134,18 @@ def _effect(
         kind = name if name in _MIN_NOISE else "rough" if name in _ROUGH else "smooth"
         # With fewer rows the function is harder to learn, so the noise is larger.
         least[rows] = _MIN_NOISE[kind] * (1.0 if kind == "linear" else max(1.0, 300 / n) ** 0.5)
+    return signal, least
+
+
+def _effect(
+    signal: Float[Tensor, "batch n"],
+    least: Float[Tensor, "batch 1"],
+    noise: Float[Tensor, "batch n"],
+    domain: Domain,
+    generator: Generator,
+) -> Float[Tensor, "batch n"]:
+    """Adds a function of the causes to the noise, sometimes with measurement effects."""
+    batch = len(signal)
     ratio = least * (_MAX_NOISE / least) ** rand(generator, batch, 1)
     # In one of ten datasets there is no signal: Z affects at most the scale of the noise.
     has_signal = 1 - coin(generator, 0.1, batch, 1)

@@ -112,7 +112,7 @@ def test_rows_in_blocks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> N
     x, y, z = draw(1, 2, 3)
     with torch.no_grad():
         expected = model(x, y, z)
-        monkeypatch.setattr("acid_causal.model.blocks.ROW_BLOCK", 7)
+        monkeypatch.setattr("acid_causal.model.numerics.ROW_BLOCK", 7)
         torch.testing.assert_close(model(x, y, z), expected, atol=1e-5, rtol=1e-5)
 
 

@@ -165,7 +165,7 @@ def test_residualising_without_smoothers_takes_the_mean() -> None:
 
 @pytest.mark.parametrize("count", [0, 3])
 def test_residualising_in_place(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
-    monkeypatch.setattr("acid_causal.model.blocks.ROW_BLOCK", 7)
+    monkeypatch.setattr("acid_causal.model.numerics.ROW_BLOCK", 7)
     z, v = data()
     smoothers = fit_smoothers(z, 16)[:count]
     expected = residualise(v, smoothers)

@@ -1,10 +1,22 @@
-"""Eigendecomposition of symmetric matrices, with a fallback if torch's does not converge."""
+"""Numerical helpers: row blocks, and an eigendecomposition with a fallback."""
+
+from collections.abc import Iterator
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from scipy import linalg
 from torch import Tensor
+
+# Long tables are processed in blocks of rows, to save memory and to fit the CPU cache.
+ROW_BLOCK = 4096
+
+
+def row_blocks(n: int, block: int | None = None) -> Iterator[slice]:
+    """Splits n rows into blocks of `ROW_BLOCK` or of another size; the last may be shorter."""
+    step = ROW_BLOCK if block is None else block
+    for start in range(0, n, step):
+        yield slice(start, min(n, start + step))
 
 
 def eigh(

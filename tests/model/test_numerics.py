@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from acid_causal.model.spectral import eigh
+from acid_causal.model.numerics import eigh
 
 
 @pytest.mark.parametrize("gives_up", [False, True])
