@@ -8,7 +8,7 @@ from acid_causal.model import ACIDModel, ModelConfig
 from acid_causal.model.regressions import LeastSquares, Regressed, _even_scale
 from acid_causal.model.smoothers import fit_smoothers
 
-LINEAR, ADDITIVE, JOINT, BEST, EVEN = range(5)
+LINEAR, ADDITIVE, JOINT, BEST, EVEN, CLOSE, DEVIATIONS = range(7)
 
 
 def regress(v: torch.Tensor, z: torch.Tensor) -> Regressed:
@@ -77,7 +77,7 @@ def test_few_values_in_a_sorted_table_determine_nothing() -> None:
 def test_without_conditioning_variables_ranks_are_compared() -> None:
     v = draw(50, 2, seed=10)
     found = regress(v, draw(50, 0, seed=11))
-    assert found.compared.shape == (1, 5, 2, 50)
+    assert found.compared.shape == (1, 7, 2, 50)
     assert (found.explained == 0).all()
     assert not found.determined.any()
     for k in range(2):
@@ -126,3 +126,28 @@ def test_collinear_columns_count_once() -> None:
     rank = found.basis.square().sum(1).round()
     assert rank.sum() == 2 == expected.basis.square().sum(1).round().sum()
     assert torch.isfinite(found.residuals(v)).all()
+
+
+def test_closer_fit_holds_the_level_on_one_square_in_both() -> None:
+    rejected = np.zeros(2)
+    for seed in range(40):
+        z, e = draw(200, 3, seed=seed), draw(200, 2, seed=1000 + seed)
+        found = regress(z.sum(1, keepdim=True) ** 2 / 3 + 0.5 * e, z)
+        size = [abs(correlation(found, channel)) for channel in (BEST, CLOSE)]
+        rejected += np.array(size) > 1.96 / 200**0.5
+    assert rejected[0] > 15  # what the best fit leaves, X and Y share
+    assert rejected[1] < 10
+
+
+def test_deviations_hold_the_level_on_one_jump_in_both() -> None:
+    t = []
+    for seed in range(40):
+        z, e = draw(1000, 1, seed=seed), draw(1000, 2, seed=1000 + seed)
+        jumps = torch.sign(z - 0.3) + torch.sign(z + 0.8)
+        found = regress(jumps + 0.6 * e, z)
+        best, less = (found.compared[0, channel].numpy() for channel in (BEST, DEVIATIONS))
+        plain, corrected = best[0] @ best[1], 0.5 * (less[0] @ best[1] + less[1] @ best[0])
+        t.append((plain / 1000**0.5, corrected / 1200**0.5))
+    plain_t, corrected_t = np.abs(t).T
+    assert (plain_t > 1.96).mean() > 0.2
+    assert (corrected_t > 1.96).mean() < 0.1

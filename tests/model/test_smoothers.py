@@ -53,6 +53,30 @@ def test_residual_is_what_a_fit_without_the_row_leaves() -> None:
         assert abs(v[0, 0, row] - predicted - residual[0, 0, row]) < 2e-3
 
 
+def test_closer_ridges_are_two_steps_smaller_within_their_leverage() -> None:
+    z, _ = data(n=60, d_z=2)
+    smoother = fit_smoothers(z, rank=60)[2]
+    closer = smoother.closer()[0]
+    leverage = smoother.leverage[0].mean(1)
+    for ridge in range(len(RIDGES)):
+        chosen = int(closer[ridge])
+        # As small as allowed, and never larger than the ridge itself.
+        assert ridge - 2 <= chosen <= ridge
+        assert leverage[chosen] <= 1 / 3 or chosen == ridge
+        assert chosen <= max(0, ridge - 2) or leverage[chosen - 1] > 1 / 3
+
+
+def test_closer_fit_leaves_less_of_the_function() -> None:
+    generator = torch.Generator().manual_seed(1)
+    z = torch.randn(40, 200, 2, generator=generator)
+    signal = (z[..., 0] * z[..., 1])[:, None]
+    noise = 0.3 * torch.randn(40, 1, 200, generator=generator)
+    left, close = fit_smoothers(z, rank=64)[2].two_residuals(signal + noise)
+    torch.testing.assert_close(left, fit_smoothers(z, rank=64)[2].residuals(signal + noise)[0])
+    bias = [float(((r - noise) * signal).mean().abs()) for r in (left, close)]
+    assert bias[1] < 0.6 * bias[0]
+
+
 @pytest.mark.parametrize("d_z", [1, 3])
 def test_nonlinear_dependence_is_explained(d_z: int) -> None:
     z, v = data(n=300, d_z=d_z)

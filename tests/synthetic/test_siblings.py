@@ -50,3 +50,13 @@ def test_the_stream_draws_its_share() -> None:
     assert {batch.x.shape[3] for batch in siblings} <= set(range(1, 7))
     assert max(batch.x.shape[3] for batch in siblings) > 3
     assert all(batch.dependent[1, 0, 1] and not batch.dependent[0, 0, 1] for batch in siblings)
+
+
+def test_some_siblings_have_the_same_function() -> None:
+    label = torch.zeros(300, dtype=torch.bool)
+    domain = Domain(families("gp"), noises("usual"))
+    x, y, _ = draw_siblings(label, 300, 1, 1, domain, seeded("alike", 1))
+    r = [np.corrcoef(a, b)[0, 1] for a, b in zip(x[..., 0].numpy(), y[..., 0].numpy(), strict=True)]
+    # Other functions of one cause correlate as often negatively as positively.
+    strong = np.array([value for value in r if abs(value) > 0.5])
+    assert (strong > 0).sum() > 1.3 * (strong < 0).sum()
