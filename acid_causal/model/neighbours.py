@@ -7,7 +7,7 @@ idea of difference-based estimators (Rice 1984). Results do not depend on the or
 columns: rows with equal Z are averaged, and so are neighbours at equal distance.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -20,7 +20,7 @@ NEAREST = 5
 # Candidates come from windows in the orders of all columns. Above `_ROWS_OF_WINDOW` rows windows
 # grow with the square root of n, up to a factor.
 _WINDOW_OF_ONE, _WINDOWS, _SMALLEST_WINDOW = 3, 24, 3
-_ROWS_OF_WINDOW, _MAX_WINDOW_FACTOR = 1000, 4.0
+_ROWS_OF_WINDOW, _MAX_WINDOW_FACTOR = 1000, 2.0
 # Distances that differ by less than this share count as equal.
 _EQUAL = 1e-5
 
@@ -30,16 +30,21 @@ class Neighbours:
     """The neighbours of each row.
 
     Attributes:
-        rows: candidates, each one row of a group of rows with equal Z.
-        weight: of the candidates; sums to 1, or to 0 if there are none.
+        at: coordinates for distances.
         group: index of the group of rows with equal Z.
         size: size of that group.
+        orders: groups in the order of each conditioning variable.
+        window: groups before and after a row's own, in each order, that are candidates.
+        kept: candidates and weights of all rows; None for long tables, where they are found anew
+            for each block of rows.
     """
 
-    rows: Int[Tensor, "batch n c"]
-    weight: Float[Tensor, "batch n c"]
+    at: Float[Tensor, "batch n d"]
     group: Int[Tensor, "batch n"]
     size: Float[Tensor, "batch n"]
+    orders: tuple["Order", ...]
+    window: int
+    kept: "Candidates | None" = None
 
     @classmethod
     def find(cls, z: Float[Tensor, "batch n d_z"], at: Float[Tensor, "batch n d"]) -> "Neighbours":
@@ -56,14 +61,21 @@ class Neighbours:
         if d_z > 1:
             growth = min(max(1.0, (n / _ROWS_OF_WINDOW) ** 0.5), _MAX_WINDOW_FACTOR)
             window = max(_SMALLEST_WINDOW, round(_WINDOWS / d_z * growth))
-        windows = [_window(z[..., k], by_group, group, window) for k in range(d_z)]
-        rows, present = (torch.cat(parts, dim=2) for parts in zip(*windows, strict=True))
-        weights = [_weights(at, rows[:, some], present[:, some], some) for some in row_blocks(n)]
-        return cls(rows, torch.cat(weights, dim=1), group, size.gather(1, group))
+        orders = tuple(Order.by(z[..., k], by_group, group) for k in range(d_z))
+        found = cls(at, group, size.gather(1, group), orders, window)
+        blocks = list(row_blocks(n))
+        return replace(found, kept=found._candidates(blocks[0])) if len(blocks) == 1 else found
 
     def __getitem__(self, sets: slice) -> "Neighbours":
         """Selects some of a batch of sets, without a copy."""
-        return Neighbours(self.rows[sets], self.weight[sets], self.group[sets], self.size[sets])
+        return Neighbours(
+            self.at[sets],
+            self.group[sets],
+            self.size[sets],
+            tuple(order[sets] for order in self.orders),
+            self.window,
+            self.kept and self.kept[sets],
+        )
 
     def deviations(self, v: Float[Tensor, "batch t n"]) -> Float[Tensor, "batch t n"]:
         """Subtracts from each value the mean of its neighbours, itself left out.
@@ -75,15 +87,95 @@ class Neighbours:
         mean = total / size
         deviations = v - (total - v) / (size - 1).clamp(min=1)
         for some in row_blocks(v.shape[2]):
-            rows, weight = self.rows[:, some], self.weight[:, some]
-            index = rows.flatten(1)[:, None].expand(-1, v.shape[1], -1)
-            near = torch.einsum(
-                "btnc,bnc->btn", mean.gather(2, index).unflatten(2, rows.shape[1:]), weight
-            )
-            deviations[..., some] = torch.where(
-                size[..., some] > 1, deviations[..., some], v[..., some] - near
-            )
+            near = (self.kept or self._candidates(some)).mean(mean)
+            alone = size[..., some] < 2
+            deviations[..., some] = torch.where(alone, v[..., some] - near, deviations[..., some])
         return deviations
+
+    def _candidates(self, some: slice) -> "Candidates":
+        """Finds the candidates of some rows and weighs the nearest equally, the others 0."""
+        windows = [order.window(some, self.window) for order in self.orders]
+        rows, present = (torch.cat(parts, dim=2) for parts in zip(*windows, strict=True))
+        distance = torch.zeros_like(rows, dtype=self.at.dtype)
+        for column in self.at.unbind(2):
+            there = column.gather(1, rows.flatten(1)).view_as(distance)
+            distance += (there - column[:, some, None]).square()
+        distance = torch.where(present, distance, torch.inf)
+        least = distance.kthvalue(min(NEAREST, rows.shape[2]), dim=2, keepdim=True).values
+        taken = (present & (distance <= least * (1 + _EQUAL))).to(self.at.dtype)
+        return Candidates(rows, taken / taken.sum(dim=2, keepdim=True).clamp(min=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Candidates of some rows.
+
+    Attributes:
+        rows: each is one row of a group of rows with equal Z.
+        weight: sums to 1, or to 0 if there is no candidate.
+    """
+
+    rows: Int[Tensor, "batch m c"]
+    weight: Float[Tensor, "batch m c"]
+
+    def __getitem__(self, sets: slice) -> "Candidates":
+        """Selects some of a batch of sets, without a copy."""
+        return Candidates(self.rows[sets], self.weight[sets])
+
+    def mean(self, v: Float[Tensor, "batch t n"]) -> Float[Tensor, "batch t m"]:
+        """Computes the weighted mean of the candidates' values."""
+        index = self.rows.flatten(1)[:, None].expand(-1, v.shape[1], -1)
+        values = v.gather(2, index).unflatten(2, self.rows.shape[1:])
+        return torch.einsum("btmc,bmc->btm", values, self.weight)
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """Groups of rows with equal Z in the order of one conditioning variable.
+
+    Attributes:
+        place: of each row's group.
+        first: one row of the group at each place; places beyond the last are not used.
+    """
+
+    place: Int[Tensor, "batch n"]
+    first: Int[Tensor, "batch n"]
+
+    @classmethod
+    def by(
+        cls,
+        column: Float[Tensor, "batch n"],
+        by_group: Int[Tensor, "batch n"],
+        group: Int[Tensor, "batch n"],
+    ) -> "Order":
+        """Sorts groups by a column.
+
+        Args:
+            column: the conditioning variable.
+            by_group: rows sorted by group.
+            group: of each row.
+        """
+        # Rows of one group are adjacent in this order, as sorting is stable.
+        order = by_group.gather(1, column.gather(1, by_group).argsort(dim=1, stable=True))
+        new = torch.zeros_like(order)
+        new[:, 1:] = (group.gather(1, order).diff(dim=1) != 0).long()
+        place = new.cumsum(dim=1)
+        first = torch.zeros_like(order).scatter_(1, place, order)
+        return cls(torch.empty_like(order).scatter_(1, order, place), first)
+
+    def __getitem__(self, sets: slice) -> "Order":
+        """Selects some of a batch of sets, without a copy."""
+        return Order(self.place[sets], self.first[sets])
+
+    def window(
+        self, some: slice, width: int
+    ) -> tuple[Int[Tensor, "batch m c"], Bool[Tensor, "batch m c"]]:
+        """Returns a row of each group around the groups of some rows, and which there are."""
+        steps = torch.arange(1, width + 1, device=self.place.device)
+        at = self.place[:, some, None] + torch.cat([-steps, steps])
+        present = (at >= 0) & (at <= self.place.amax(dim=1)[:, None, None])
+        index = at.clamp(0, self.place.shape[1] - 1).flatten(1)
+        return self.first.gather(1, index).unflatten(1, at.shape[1:]), present
 
 
 def _groups(
@@ -98,41 +190,3 @@ def _groups(
     new = torch.zeros_like(by_group)
     new[:, 1:] = (ordered.diff(dim=1) != 0).long()
     return torch.empty_like(by_group).scatter_(1, by_group, new.cumsum(dim=1)), by_group
-
-
-def _window(
-    column: Float[Tensor, "batch n"],
-    by_group: Int[Tensor, "batch n"],
-    group: Int[Tensor, "batch n"],
-    window: int,
-) -> tuple[Int[Tensor, "batch n c"], Bool[Tensor, "batch n c"]]:
-    """Returns one row of each of the groups before and after a row's own, and which there are."""
-    # Rows of one group are adjacent in this order, as sorting is stable.
-    order = by_group.gather(1, column.gather(1, by_group).argsort(dim=1, stable=True))
-    new = torch.zeros_like(order)
-    new[:, 1:] = (group.gather(1, order).diff(dim=1) != 0).long()
-    place = new.cumsum(dim=1)  # of the group of the row at each position
-    first = torch.zeros_like(order).scatter_(1, place, order)
-    of_row = torch.empty_like(order).scatter_(1, order, place)
-    steps = torch.arange(1, window + 1, device=column.device)
-    at = of_row[..., None] + torch.cat([-steps, steps])
-    present = (at >= 0) & (at <= place[:, -1:, None])
-    rows = first.gather(1, at.clamp(0, column.shape[1] - 1).flatten(1)).unflatten(1, at.shape[1:])
-    return rows, present
-
-
-def _weights(
-    at: Float[Tensor, "batch n d"],
-    rows: Int[Tensor, "batch m c"],
-    present: Bool[Tensor, "batch m c"],
-    some: slice,
-) -> Float[Tensor, "batch m c"]:
-    """Weighs the nearest candidates of each row equally, and the others 0."""
-    distance = torch.zeros_like(rows, dtype=at.dtype)
-    for k in range(at.shape[2]):
-        there = at[..., k].gather(1, rows.flatten(1)).view_as(distance)
-        distance += (there - at[:, some, k, None]).square()
-    distance = torch.where(present, distance, torch.inf)
-    least = distance.kthvalue(min(NEAREST, rows.shape[2]), dim=2, keepdim=True).values
-    taken = (present & (distance <= least * (1 + _EQUAL))).to(at.dtype)
-    return taken / taken.sum(dim=2, keepdim=True).clamp(min=1)

@@ -28,7 +28,8 @@ def test_neighbours_of_one_column_are_adjacent_in_its_order() -> None:
 @pytest.mark.parametrize("d_z", [2, 3])
 def test_neighbours_are_nearly_the_nearest(d_z: int) -> None:
     z = draw(1, 400, d_z)
-    found = find(z)
+    found = find(z).kept
+    assert found is not None
     distance, _ = cKDTree(z[0]).query(z[0], k=NEAREST + 1)
     taken = found.weight[0] > 0
     ours = (z[0][found.rows[0]] - z[0][:, None]).norm(dim=2)
