@@ -8,7 +8,7 @@ import pytest
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from acid_causal import Tester, ci_test
+from acid_causal import Tester, ci_test, discover
 from acid_causal.errors import AcidWarning
 
 Array = NDArray[np.float64]
@@ -149,3 +149,76 @@ def test_signs_shifts_and_scales_change_nothing() -> None:
         assert log10_p(factor * table + 5.0 * abs(factor)) == pytest.approx(expected, rel=1e-3)
     shuffled = table[rng.permutation(300)]
     assert log10_p(shuffled) == pytest.approx(expected, rel=1e-3)
+
+
+# Populations of one or two causes: what X and Y are of them, and the size of the noise.
+_MARGINS: dict[str, Callable[[Generator, int], Array]] = {
+    "normal": lambda rng, n: rng.normal(size=n),
+    "clusters": lambda rng, n: rng.choice([-2.2, 2.2], n) + 0.3 * rng.normal(size=n),
+    "heavy": lambda rng, n: rng.standard_t(3, n),
+    "skewed": lambda rng, n: rng.exponential(size=n),
+}
+_FUNCTIONS: dict[str, Callable[[Array], Array]] = {
+    "linear, little noise": lambda z: 10 * z,
+    "linear": lambda z: z,
+    "saturation": lambda z: 2 * np.tanh(z),
+    "square": lambda z: z**2,
+    "jump": lambda z: np.where(z > 0.5, 2.0, 0.0),
+}
+_POPULATIONS = [(margin, name) for margin in _MARGINS for name in _FUNCTIONS]
+
+
+def _median(margin: str, name: str, rho: float, n: int) -> float:
+    """Computes the median log10 p-value of five datasets."""
+    found = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        z = _MARGINS[margin](rng, n)
+        e = noises(rng, n, rho)
+        found.append(log10_p(np.column_stack([*(_FUNCTIONS[name](z) + one for one in e), z])))
+    return float(np.median(found))
+
+
+@pytest.mark.parametrize(
+    ("margin", "name"),
+    [
+        pytest.param(*one, marks=() if one[1] == "jump" else pytest.mark.slow)
+        for one in _POPULATIONS
+    ],
+)
+def test_median_p_values_fall_in_strength_and_in_rows(margin: str, name: str) -> None:
+    by_strength = [_median(margin, name, rho, 1000) for rho in (0.1, 0.3, 0.6, 0.9, 0.97, 0.99)]
+    assert (np.diff(by_strength) < 0).all()
+    by_rows = [_median(margin, name, 0.6, n) for n in (100, 300, 1000, 5000)]
+    assert (np.diff(by_rows) < 0).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rho", [0.3, 0.9])
+@pytest.mark.parametrize("name", list(_FUNCTIONS))
+def test_rows_up_to_two_hundred_thousand_lower_the_p_value(name: str, rho: float) -> None:
+    p = []
+    for n in (5000, 50_000, 200_000):
+        rng = np.random.default_rng(0)
+        z = rng.normal(size=n)
+        columns = (_FUNCTIONS[name](z) + e for e in noises(rng, n, rho))
+        p.append(log10_p(np.column_stack([*columns, z])))
+    assert (np.diff(p) < 0).all()
+
+
+@pytest.mark.parametrize(
+    "n", [200, 1000, 5000, *(pytest.param(n, marks=pytest.mark.slow) for n in (20_000, 200_000))]
+)
+def test_pc_finds_a_linear_chain(n: int) -> None:
+    rng = np.random.default_rng(n)
+    e = rng.normal(size=(3, n))
+    x = e[0]
+    y = 0.8 * x + 0.6 * e[1]
+    w = 0.8 * y + 0.6 * e[2]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AcidWarning)
+        found = discover(np.column_stack([x, y, w]), alpha=0.01, model="acid-values")
+    assert {frozenset((edge.a, edge.b)) for edge in found.edges} == {
+        frozenset(["X1", "X2"]),
+        frozenset(["X2", "X3"]),
+    }
