@@ -300,8 +300,10 @@ def _nystroem(
     kept = s > _MIN_PIVOT * s[:, -1:]
     root = torch.where(kept, s.clamp(min=1e-12).rsqrt(), 0.0)
     whitened = vectors * root[:, None, :]
-    blocks = [_kernel_matrix(z[:, rows], at, kernel) @ whitened for rows in row_blocks(z.shape[1])]
-    return torch.cat(blocks, dim=1)
+    # Kernel values in single precision cost half; sums of them are in double.
+    z, at = z.float(), at.float()
+    blocks = [_kernel_matrix(z[:, rows], at, kernel) for rows in row_blocks(z.shape[1])]
+    return torch.cat([block.to(whitened.dtype) @ whitened for block in blocks], dim=1)
 
 
 def _kernel_matrix(
