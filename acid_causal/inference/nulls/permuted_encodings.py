@@ -23,7 +23,7 @@ from acid_causal.inference.row_hashes import Content, Hashes, ranks, read_conten
 from acid_causal.inference.rows import Rows
 from acid_causal.model import ACIDModel, TargetEncoding
 from acid_causal.model.heads import CrossCovarianceHead, squared_norms
-from acid_causal.model.spectral import eigh
+from acid_causal.model.numerics import eigh
 
 # Principal components that are kept of a head's features; in shipped models they have 99 % of the
 # norm of the covariance that a statistic is made of.
