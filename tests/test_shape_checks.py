@@ -10,7 +10,7 @@ from beartype import beartype
 from jaxtyping import Float, TypeCheckError
 from torch import Tensor
 
-from acid_causal.model.spectral import eigh
+from acid_causal.model.numerics import eigh
 
 CHECKED: Any = shape_checks.jaxtyped(typechecker=beartype)
 
