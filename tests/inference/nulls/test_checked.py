@@ -73,8 +73,8 @@ def test_two_squares_of_one_sum() -> None:
         z = rng.normal(size=(200, 3))
         square = z.sum(axis=1) ** 2 / 3
         x, y = square + 0.5 * rng.normal(size=(2, 200))
-        fitted += ci_test(x, y, z, model="acid-values").reject()
-        checked += ci_test(x, y, z, model="acid-values", null="checked").reject()
+        fitted += ci_test(x, y, z, model="acid-base").reject()
+        checked += ci_test(x, y, z, model="acid-base", null="checked").reject()
     assert checked <= 0.5 * fitted
 
 
