@@ -28,7 +28,7 @@ from acid_causal.model import ACIDModel
 from acid_causal.weights.checkpoint import TrainedModel
 
 # Fitted p-values up to this multiple of alpha are checked. With less, questions are missed whose
-# fitted p-value is a little too large (benchmarks/LOG.md).
+# fitted p-value is a little too large. The factor was chosen, not measured.
 MARGIN = 2.0
 # Without Z and ties, fitted p-values below this multiple of alpha are not checked.
 _SURE = 1 / 3
