@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pandas as pd
+from matplotlib.ticker import FixedLocator, NullLocator
 
 from benchmarks.pictures.lines import legend_entries
 from benchmarks.pictures.style import GREY, picture, style_of
@@ -42,8 +43,12 @@ def draw_consistency(rows: pd.DataFrame, level: float, path: Path) -> None:
                         linewidth=1.5,
                         markerfacecolor=face,
                     )
+        sizes = sorted(rows["n"].unique())
         for panel in figure.axes[-_ACROSS:]:
             panel.set_xlabel("rows", fontsize=9)
+            panel.xaxis.set_major_locator(FixedLocator(sizes))
+            panel.xaxis.set_minor_locator(NullLocator())
+            panel.set_xticklabels([str(int(size)) for size in sizes])
         for panel in figure.axes[len(cases) :]:
             panel.set_axis_off()
         entries = legend_entries(figure.axes)
