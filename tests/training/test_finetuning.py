@@ -209,7 +209,7 @@ def test_unknown_model(table: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("rate", [1e-12, 10.0], ids=["nothing moves", "all is lost"])
-@pytest.mark.usefixtures("old_null")
+@pytest.mark.usefixtures("given_null")
 def test_it_ends_when_nothing_more_is_gained(
     parent: TrainedModel,
     table: np.ndarray,
