@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from commands import RunCommand
+from commands import RunCommand, run_code
 
 from acid_causal.inference.tester import Tester
 from acid_causal.weights.checkpoint import load_model
@@ -319,14 +319,7 @@ def test_ctrl_c_is_one_line(
         f"module.{function} = lambda *a: os.kill(os.getpid(), signal.SIGINT)\n"
         f"cli.main({words!r})\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        check=False,
-    )
+    done = run_code(code, tmp_path)
     assert done.returncode == 130
     assert [line for line in done.stderr.splitlines() if line.startswith("stopped; ")]
     assert "Traceback" not in done.stderr

@@ -2,15 +2,12 @@
 
 import hashlib
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from commands import RunCommand
+from commands import RunCommand, run_code
 
 from acid_causal.discovery.discovery import discover
 from acid_causal.weights.checkpoint import TrainedModel
@@ -266,14 +263,7 @@ def test_ctrl_c_leaves_no_traceback(csv: Path, tmp_path: Path) -> None:
         "QuestionRecord.answer = lambda *a: os.kill(os.getpid(), signal.SIGINT)\n"
         f"cli.main(['discover', {str(csv)!r}])\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        check=False,
-    )
+    done = run_code(code, tmp_path)
     assert done.returncode == 130
     assert "Traceback" not in done.stderr
     assert [file.name for file in tmp_path.iterdir()] == [csv.name]  # no empty folder
