@@ -4,7 +4,7 @@ import hashlib
 import json
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -37,16 +37,24 @@ class Table:
             column of integers beyond 2^53 if some of them would otherwise round to the same float.
         columns: names of the columns.
         absent: where values are missing; None if none is.
+        categories: names of the levels of unordered categories, by column. Such a column holds
+            codes 0, 1 and so on, which index its names; their order is arbitrary.
     """
 
     values: Float[Array, "n d"]
     columns: tuple[str, ...]
     absent: Bool[NDArray[np.bool_], "n d"] | None
+    categories: Mapping[int, tuple[str, ...]] = field(default_factory=dict, kw_only=True)
 
     @cached_property
     def sha256(self) -> str:
-        """A hash of shape and values; names of columns make no difference."""
+        """A hash of shape and values, and of which columns are categories.
+
+        Names of columns and of levels make no difference.
+        """
         digest = hashlib.sha256(json.dumps(self.values.shape).encode())
+        if self.categories:
+            digest.update(json.dumps(sorted(self.categories)).encode())
         digest.update(np.ascontiguousarray(self.values).tobytes())
         return digest.hexdigest()
 

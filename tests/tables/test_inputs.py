@@ -1,6 +1,7 @@
 """Tables and questions as users bring them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -13,7 +14,13 @@ import torch
 
 from acid_causal.errors import AcidWarning, InputError, InputTypeError, OptionError
 from acid_causal.inference.tester import ci_test
-from acid_causal.tables.inputs import join_tables, normalise_question, read_question, read_table
+from acid_causal.tables.inputs import (
+    Table,
+    join_tables,
+    normalise_question,
+    read_question,
+    read_table,
+)
 from acid_causal.weights.checkpoint import TrainedModel
 
 
@@ -46,6 +53,22 @@ def test_one_hash_of_shape_and_values(table: np.ndarray) -> None:
     changed[5, 2] += 1e-9
     for other in (changed, table[:, ::-1], table[:-1], table.reshape(-1, 3)):
         assert read_table(other).sha256 != same
+
+
+def test_the_hash_tells_categories_from_numbers() -> None:
+    codes = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [0.0, 0.0]])
+    table = Table(codes, ("a", "b"), None)
+    kinds: list[dict[int, tuple[str, ...]]] = [
+        {},
+        {0: ("p", "q", "r")},
+        {1: ("no", "yes")},
+        {0: ("p", "q", "r"), 1: ("no", "yes")},
+    ]
+    hashes = [replace(table, categories=kind).sha256 for kind in kinds]
+    assert hashes[0] == table.sha256
+    assert len(set(hashes)) == len(kinds)
+    renamed = replace(table, categories={0: ("u", "v", "w")})
+    assert renamed.sha256 == hashes[1]
 
 
 def test_keeps_names_and_copies(table: np.ndarray) -> None:
