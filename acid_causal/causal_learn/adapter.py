@@ -34,6 +34,7 @@ from acid_causal.inference.tester import OPTIONS, Tester
 from acid_causal.tables.inputs import Question, normalise_question
 
 METHOD = "acid"
+_SEARCHES = "causallearn.search."
 OWN_OPTIONS = frozenset({"cache_path", "prefetch", "prefetch_alpha", "tester"})
 
 
@@ -109,7 +110,8 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         _check_search(data)
         if tester is None:
             if options.get("null") == "checked":
-                options = _alpha_of_search() | options
+                alpha = alpha_of_search(_SEARCHES)
+                options = options if alpha is None else {"alpha": alpha} | options
             tester = Tester(data, **options)
         else:
             _check_tester(tester, data, options)
@@ -251,21 +253,24 @@ def _check_search(data: Any) -> None:
         frame = frame.f_back
 
 
-def _is_search(frame: FrameType) -> bool:
-    return str(frame.f_globals.get("__name__", "")).startswith("causallearn.search.")
+def _is_search(frame: FrameType, modules: str = _SEARCHES) -> bool:
+    return str(frame.f_globals.get("__name__", "")).startswith(modules)
 
 
-def _alpha_of_search() -> dict[str, Any]:
-    """Returns the level of the search that creates the test; empty if none does.
+def alpha_of_search(modules: str) -> float | None:
+    """Returns the level of the search that creates the test; None if none does.
 
-    causal-learn's searches do not pass it on: only the call stack shows it.
+    Searches do not pass it on: only the call stack shows it.
+
+    Args:
+        modules: how the names of the modules with searches begin.
     """
     frame: FrameType | None = sys._getframe()
     while frame is not None:
-        if _is_search(frame) and "alpha" in frame.f_locals:
-            return {"alpha": frame.f_locals["alpha"]}
+        if _is_search(frame, modules) and "alpha" in frame.f_locals:
+            return frame.f_locals["alpha"]
         frame = frame.f_back
-    return {}
+    return None
 
 
 def _check_tester(tester: TableTester, data: Any, options: Collection[str]) -> None:
