@@ -1,13 +1,13 @@
 """Scores batches of synthetic data: every pair of targets of every dataset."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from acid_causal.model import ACIDModel
+from acid_causal.model import ACIDModel, Layout, TargetEncoding
 from acid_causal.synthetic import Batch
 
 
@@ -30,19 +30,59 @@ class ScoredPairs:
 
 def score_pairs(model: ACIDModel, batch: Batch) -> ScoredPairs:
     """Scores every pair of targets of every dataset; each target is encoded once."""
-    t = batch.x.shape[1]
-    encoding = model.encode_targets(batch.x, model.encode_conditioning(batch.z))
-    i, j = torch.triu_indices(t, t, 1, device=batch.x.device)
-    explained = encoding.explained.amax(dim=1).unflatten(0, (-1, t))
+    encoded = encode(model, batch)
+    logits = pair_grid(model, encoded)
+    t = logits.shape[1]
+    i, j = torch.triu_indices(t, t, 1, device=logits.device)
+    explained = torch.cat(
+        [encoding.explained.amax(dim=1).unflatten(0, (-1, count)) for encoding, count in encoded],
+        dim=1,
+    )
     return ScoredPairs(
-        model.score_all_pairs(encoding, t).float(),
+        logits[:, i, j].flatten().float(),
         batch.dependent[:, i, j].flatten().float(),
         explained[:, i].flatten(),
         explained[:, j].flatten(),
     )
 
 
+def encode(model: ACIDModel, batch: Batch) -> list[tuple[TargetEncoding, int]]:
+    """Encodes the targets of a batch; returns numeric ones and categories with their numbers."""
+    layout = None
+    if batch.widths:
+        layout = Layout.of_widths([batch.widths] * len(batch.z), batch.z.device)
+    conditioning = model.encode_conditioning(batch.z, layout)
+    encoded = []
+    if batch.x.shape[1]:
+        encoded.append((model.encode_targets(batch.x, conditioning), batch.x.shape[1]))
+    if batch.categories is not None:
+        encoding = model.encode_targets(batch.categories, conditioning, categories=True)
+        encoded.append((encoding, batch.categories.shape[1]))
+    return encoded
+
+
+def pair_grid(
+    model: ACIDModel, encoded: Sequence[tuple[TargetEncoding, int]]
+) -> Float[Tensor, "batch targets targets"]:
+    """Scores each target of a batch with each other; the result is symmetric."""
+    if len(encoded) == 1:
+        ((encoding, t),) = encoded
+        return model.score_grid(encoding, encoding, t, t)
+    (numeric, t), (categories, c) = encoded
+    across = model.score_grid(numeric, categories, t, c)
+    first = torch.cat([model.score_grid(numeric, numeric, t, t), across], dim=2)
+    second = torch.cat([across.mT, model.score_grid(categories, categories, c, c)], dim=2)
+    return torch.cat([first, second], dim=1)
+
+
 def transform_batch(batch: Batch, transform: Callable[[Tensor], Tensor]) -> Batch:
-    """Transforms every column as the tester transforms a user's columns."""
-    x = transform(batch.x.flatten(0, 1)).view_as(batch.x)
-    return replace(batch, z=transform(batch.z), x=x)
+    """Transforms numeric columns as the tester transforms a user's columns."""
+    x = transform(batch.x.flatten(0, 1)).view_as(batch.x) if batch.x.numel() else batch.x
+    z = transform(batch.z)
+    if batch.widths is not None:
+        numbers = batch.widths.count(1)
+        z = torch.cat([z[..., :numbers], batch.z[..., numbers:].to(z.dtype)], dim=2)
+    categories = batch.categories
+    if categories is not None:
+        categories = categories.to(z.dtype)
+    return replace(batch, z=z, x=x, categories=categories)

@@ -2,5 +2,6 @@
 
 from acid_causal.model.acid import ACIDModel, Conditioning, TargetEncoding
 from acid_causal.model.config import ModelConfig
+from acid_causal.model.layout import Layout
 
-__all__ = ["ACIDModel", "Conditioning", "ModelConfig", "TargetEncoding"]
+__all__ = ["ACIDModel", "Conditioning", "Layout", "ModelConfig", "TargetEncoding"]

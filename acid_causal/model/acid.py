@@ -5,10 +5,12 @@ Z, `encode_targets` encodes variables given Z (targets), and `score` compares tw
 X and Y do not interact before `score`. `forward` calls all three.
 """
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor, nn
 
 from acid_causal.model import numerics
@@ -24,6 +26,7 @@ from acid_causal.model.heads import (
     residual_correlations,
     squared_norms,
 )
+from acid_causal.model.layout import Layout
 from acid_causal.model.neighbours import Neighbours
 from acid_causal.model.regressions import (
     COMPARED_RANKS,
@@ -59,7 +62,9 @@ class Conditioning:
     """An encoded conditioning set: everything that encoding targets given it requires.
 
     Attributes:
-        z: the conditioning variables, as `ACIDModel.transform` returns them.
+        z: the conditioning variables, as `ACIDModel.transform` returns them; of categories
+            indicators of their levels.
+        d_z: number of variables.
         tokens: the inputs of their embedding.
         contexts: keys and values of Z in each layer; None if they are too large to keep, and then
             recomputed for each row block.
@@ -69,18 +74,14 @@ class Conditioning:
         order: rows sorted by each conditioning variable.
     """
 
-    z: Float[Tensor, "batch n d_z"]
+    z: Float[Tensor, "batch n columns"]
+    d_z: int
     tokens: Float[Tensor, "batch n d_z"]
     contexts: tuple[ZContext, ...] | None
     smoothers: tuple[Smoother, ...]
     least_squares: LeastSquares | None
     neighbours: Neighbours | None
-    order: Int[Tensor, "batch d_z n"]
-
-    @property
-    def d_z(self) -> int:
-        """Size of the conditioning set."""
-        return self.z.shape[2]
+    order: Int[Tensor, "batch columns n"]
 
     def __getitem__(self, sets: slice) -> "Conditioning":
         """Selects some of a batch of sets, without a copy."""
@@ -92,6 +93,7 @@ class Conditioning:
         neighbours = self.neighbours and self.neighbours[sets]
         return Conditioning(
             self.z[sets],
+            self.d_z,
             self.tokens[sets],
             contexts,
             smoothers,
@@ -113,6 +115,8 @@ class TargetEncoding(Lifted):
             `keeps_values`.
         determined: which components are functions of Z up to numerical error.
         d_z: size of the conditioning set.
+        categories: the targets are categories, and components indicators of their levels. Their
+            features are not learned; see `ACIDModel._encode_categories`.
     """
 
     residuals: Float[Tensor, "m d regressions n"]
@@ -120,6 +124,7 @@ class TargetEncoding(Lifted):
     nonlinear: Float[Tensor, "m d"]
     determined: Bool[Tensor, "m d"]
     d_z: int
+    categories: bool = False
 
     @property
     def nbytes(self) -> int:
@@ -128,14 +133,17 @@ class TargetEncoding(Lifted):
 
     def __getitem__(self, index: Tensor | slice) -> "TargetEncoding":
         """Selects targets; a slice copies nothing."""
-        selected = {name: tensor[index] for name, tensor in self._tensors().items()}
-        return TargetEncoding(**selected, d_z=self.d_z)
+        return self.holding({name: tensor[index] for name, tensor in self._tensors().items()})
 
     def side_by_side(self, t: int) -> "TargetEncoding":
         """Joins each run of t targets into one target with t times the components; a view."""
         tensors = self._tensors().items()
         joined = {name: tensor.unflatten(0, (-1, t)).flatten(1, 2) for name, tensor in tensors}
-        return TargetEncoding(**joined, d_z=self.d_z)
+        return self.holding(joined)
+
+    def holding(self, tensors: Mapping[str, Tensor]) -> "TargetEncoding":
+        """Builds an encoding of the same kind of targets from other tensors."""
+        return TargetEncoding(**tensors, d_z=self.d_z, categories=self.categories)
 
     def _tensors(self) -> dict[str, Tensor]:
         return {name: value for name, value in vars(self).items() if isinstance(value, Tensor)}
@@ -161,7 +169,7 @@ class ACIDModel(nn.Module):
         self.head = make_head(config)
         self.classifier: nn.Module
         if config.keeps_values:
-            self.classifier = MonotoneClassifier(config.head_count + _RESIDUAL_STATISTICS, facts=6)
+            self.classifier = MonotoneClassifier(config.head_count + _RESIDUAL_STATISTICS, facts=8)
         else:
             facts = 4 if config.classifier_facts else 0
             inputs = self.head.statistics + 2 * self.regressions + facts
@@ -182,24 +190,46 @@ class ACIDModel(nn.Module):
         """Precision of the input columns."""
         return torch.float64 if self.config.keeps_values else torch.float32
 
-    def encode_conditioning(self, z: Float[Tensor, "batch n d_z"]) -> Conditioning:
-        """Encodes conditioning sets; d_z may be 0."""
+    def encode_conditioning(
+        self, z: Float[Tensor, "batch n columns"], layout: Layout | None = None
+    ) -> Conditioning:
+        """Encodes conditioning sets.
+
+        Args:
+            z: the columns, of which there may be none; those of categories are indicators.
+            layout: which columns are numbers; None: all. Only for models with `keeps_values`:
+                others take indicators for numbers.
+        """
         with torch.no_grad(), _full_precision(z):
-            tokens, smoothers, least_squares, neighbours = self._regressions_on(z)
+            tokens, smoothers, least_squares, neighbours = self._regressions_on(z, layout)
         # Without attention over samples rows are independent in the encoder: blocks are possible.
         at_once = self.config.sample_attention or z.shape[1] <= _row_block(z.shape[2])
         contexts = self._contexts(tokens) if at_once else None
         order = z.mT.argsort(dim=2)
-        return Conditioning(z, tokens, contexts, smoothers, least_squares, neighbours, order)
+        return Conditioning(
+            z, tokens.shape[2], tokens, contexts, smoothers, least_squares, neighbours, order
+        )
 
     def encode_targets(
-        self, x: Float[Tensor, "batch t n d"], conditioning: Conditioning
+        self,
+        x: Float[Tensor, "batch t n d"],
+        conditioning: Conditioning,
+        *,
+        categories: bool = False,
     ) -> TargetEncoding:
         """Encodes t targets of d components for each conditioning set.
+
+        Args:
+            x: the targets.
+            conditioning: the conditioning sets.
+            categories: the targets are categories of d levels each, as indicators; only for models
+                with `keeps_values`.
 
         Returns:
             An encoding of batch * t targets, in that order.
         """
+        if categories:
+            return self._encode_categories(x, conditioning)
         _, t, _, d = x.shape
         columns = x.mT.flatten(1, 2)  # (batch, t * d, n)
         with torch.no_grad(), _full_precision(x):
@@ -224,20 +254,48 @@ class ACIDModel(nn.Module):
             compared = regressed.compared
             if not self.config.keeps_values:
                 compared = _unit(compared)
-            of_targets = (
-                columns.unflatten(1, (t, d)).flatten(0, 1)
-                for columns in (regressed.explained, regressed.nonlinear, regressed.determined)
-            )
-            explained, nonlinear, determined = of_targets
             return TargetEncoding(
                 features=features,
                 norms=squared_norms(features),
                 spread=spread,
                 residuals=_by_target(compared[:, : self.regressions], t, d),
-                explained=explained,
-                nonlinear=nonlinear,
-                determined=determined,
+                explained=_of_targets(regressed.explained, t),
+                nonlinear=_of_targets(regressed.nonlinear, t),
+                determined=_of_targets(regressed.determined, t),
                 d_z=conditioning.d_z,
+            )
+
+    def _encode_categories(
+        self, x: Float[Tensor, "batch t n levels"], conditioning: Conditioning
+    ) -> TargetEncoding:
+        """Encodes targets that are categories, given as indicators of their levels.
+
+        Features are the residuals of the indicators, the same in every head. Their inner product is
+        the kernel that tells only whether two rows have the same level. So a category costs little
+        more than its regressions, and the order of levels makes no difference. With more levels
+        than a head is wide, they are spread over several components.
+        """
+        assert isinstance(self.head, CrossCovarianceHead)
+        _, t, _, levels = x.shape
+        columns = x.mT.flatten(1, 2)
+        with torch.no_grad(), _full_precision(x):
+            regressed = _without_rounding_errors(self._regress(columns, conditioning), columns)
+            residual = residualise(columns.float(), conditioning.smoothers, closer=True)
+            by_target = residual.unflatten(1, (t, levels)).flatten(0, 1)  # (m, levels, n)
+            width = self.config.head_width
+            padded = nn.functional.pad(by_target, (0, 0, 0, -levels % width))
+            of_one_head = padded.unflatten(1, (-1, 1, width))
+            heads = self.head.heads
+            return TargetEncoding(
+                features=of_one_head.expand(-1, -1, heads, -1, -1),
+                norms=squared_norms(of_one_head).expand(-1, -1, heads, -1),
+                spread=self.head.joint_spread(of_one_head).expand(-1, -1, heads),
+                residuals=_by_target(regressed.compared[:, : self.regressions], t, levels),
+                explained=_of_targets(regressed.explained, t),
+                nonlinear=_of_targets(regressed.nonlinear, t),
+                determined=_of_targets(regressed.determined, t),
+                d_z=conditioning.d_z,
+                categories=True,
             )
 
     def score(self, x: TargetEncoding, y: TargetEncoding) -> Float[Tensor, " m"]:
@@ -309,8 +367,10 @@ class ACIDModel(nn.Module):
             of_x = getattr(x, name).amax(dim=1).view(-1, r, 1).expand(-1, -1, c)
             of_y = getattr(y, name).amax(dim=1).view(-1, 1, c).expand(-1, r, -1)
             facts += [torch.minimum(of_x, of_y), torch.maximum(of_x, of_y)]
-        size = t.new_tensor([x.n / 300.0, (1 + x.d_z) / 4.0]).log()
-        all_facts = torch.cat([torch.stack(facts, dim=3), size.expand(*t.shape[:3], 2)], dim=3)
+        pairs = math.sqrt(x.explained.shape[1] * y.explained.shape[1])
+        sizes = [math.log(x.n / 300.0), math.log((1 + x.d_z) / 4.0), math.log(pairs)]
+        same = t.new_tensor([*sizes, float(x.categories + y.categories)])
+        all_facts = torch.cat([torch.stack(facts, dim=3), same.expand(*t.shape[:3], -1)], dim=3)
         return self.classifier(Evidence(t, effect, all_facts, x.n))
 
     def forward(
@@ -325,7 +385,7 @@ class ACIDModel(nn.Module):
         return self.score(encode(x[:, None], conditioning), encode(y[:, None], conditioning))
 
     def _regressions_on(
-        self, z: Float[Tensor, "batch n d_z"]
+        self, z: Float[Tensor, "batch n columns"], layout: Layout | None
     ) -> tuple[
         Float[Tensor, "batch n d_z"], tuple[Smoother, ...], LeastSquares | None, Neighbours | None
     ]:
@@ -336,10 +396,13 @@ class ACIDModel(nn.Module):
         ranks = rank_normal(z).float()
         if not z.shape[2]:
             return ranks, (), None, None
-        values = tame(z).float()
-        smoothers = fit_fine_smoothers(values, ranks, rank)
-        neighbours = Neighbours.find(z, torch.cat([values, ranks], dim=2))
-        return ranks, smoothers, LeastSquares.fit(z), neighbours
+        values, tokens = tame(z).float(), ranks
+        if layout is not None:
+            tokens = layout.tokens(ranks, z)
+            values, ranks = (layout.keep_indicators(part, z) for part in (values, ranks))
+        smoothers = fit_fine_smoothers(values, ranks, rank, layout)
+        neighbours = Neighbours.find(z, torch.cat([values, ranks], dim=2), layout)
+        return tokens, smoothers, LeastSquares.fit(z), neighbours
 
     def _regress(self, columns: Float[Tensor, "batch columns n"], given: Conditioning) -> Regressed:
         if self.config.keeps_values:
@@ -450,6 +513,24 @@ def _by_target(
 ) -> Float[Tensor, "m d channels n"]:
     """Reorders t * d columns into m = batch * t targets of d components."""
     return columns.unflatten(2, (t, d)).permute(0, 2, 3, 1, 4).flatten(0, 1)
+
+
+def _without_rounding_errors(
+    regressed: Regressed, columns: Float[Tensor, "batch columns n"]
+) -> Regressed:
+    """Sets the residuals of levels that no row has, or that Z determines, to 0."""
+    there = (columns.amax(dim=2) > columns.amin(dim=2)) & ~regressed.determined
+    return replace(
+        regressed,
+        compared=regressed.compared * there[:, None, :, None],
+        explained=regressed.explained * there,
+        nonlinear=regressed.nonlinear * there,
+    )
+
+
+def _of_targets(columns: Shaped[Tensor, "batch columns"], t: int) -> Shaped[Tensor, "m d"]:
+    """Reorders the columns of t targets into m = batch * t targets of d components."""
+    return columns.unflatten(1, (t, -1)).flatten(0, 1)
 
 
 def _unit(columns: Float[Tensor, "*columns n"]) -> Float[Tensor, "*columns n"]:

@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from acid_causal.model.layout import Layout
 from acid_causal.model.numerics import row_blocks
 
 # Neighbours of a row. Fewer are nearer, but the covariance is noisier: its variance grows by 1/k.
@@ -47,15 +48,23 @@ class Neighbours:
     kept: "Candidates | None" = None
 
     @classmethod
-    def find(cls, z: Float[Tensor, "batch n d_z"], at: Float[Tensor, "batch n d"]) -> "Neighbours":
-        """Finds the neighbours: the nearest of all rows that are close in one of the columns.
+    def find(
+        cls,
+        z: Float[Tensor, "batch n columns"],
+        at: Float[Tensor, "batch n d"],
+        layout: Layout | None = None,
+    ) -> "Neighbours":
+        """Finds the neighbours: the nearest of all rows that are close in a numeric column.
+
+        If all of Z is categories, a row whose levels no other row has is without neighbours.
 
         Args:
-            z: the conditioning set; d_z at least 1.
+            z: the conditioning set; at least one column.
             at: coordinates for distances.
+            layout: which columns are numbers; None: all.
         """
-        n, d_z = z.shape[1:]
-        group, by_group = _groups(z)
+        n, d_z = z.shape[1], layout.numbers if layout else z.shape[2]
+        group, by_group = _groups(z, layout.contents(z) if layout else None)
         size = torch.zeros_like(at[..., 0]).scatter_add_(1, group, torch.ones_like(at[..., 0]))
         window = _WINDOW_OF_ONE
         if d_z > 1:
@@ -95,6 +104,9 @@ class Neighbours:
     def _candidates(self, some: slice) -> "Candidates":
         """Finds the candidates of some rows and weighs the nearest equally, the others 0."""
         windows = [order.window(some, self.window) for order in self.orders]
+        if not windows:
+            nothing = self.group[:, some, None][..., :0]
+            return Candidates(nothing, nothing.to(self.at.dtype))
         rows, present = (torch.cat(parts, dim=2) for parts in zip(*windows, strict=True))
         distance = torch.zeros_like(rows, dtype=self.at.dtype)
         for column in self.at.unbind(2):
@@ -179,12 +191,14 @@ class Order:
 
 
 def _groups(
-    z: Float[Tensor, "batch n d_z"],
+    z: Float[Tensor, "batch n columns"], contents: Float[Tensor, "batch columns"] | None
 ) -> tuple[Int[Tensor, "batch n"], Int[Tensor, "batch n"]]:
     """Numbers the groups of rows with equal Z, and sorts rows by group."""
     # Rows are told apart by a weighted sum. Weights are given to columns in an order that depends
     # on their values, not on their places.
-    place = (z - 0.3).tanh().mean(dim=1).argsort(dim=1).argsort(dim=1)
+    if contents is None:
+        contents = (z - 0.3).tanh().mean(dim=1)
+    place = contents.argsort(dim=1).argsort(dim=1)
     key = (z * (1.0 + place).sqrt()[:, None]).sum(dim=2)
     ordered, by_group = key.sort(dim=1)
     new = torch.zeros_like(by_group)

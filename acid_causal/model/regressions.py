@@ -185,6 +185,8 @@ def regress_values(
     linear_share = share[..., 0].float().clamp(max=1)
     scale = torch.stack([_size(form)[..., 0] for form in forms], dim=1)  # (batch, forms, columns)
     error = loo.abs().mean(-1) / scale[:, None].clamp(min=1e-6)
+    # Of a constant column, such as the indicator of a level without rows, nothing is explained.
+    error = error.masked_fill(scale[:, None] < 1e-6, 1.0)
     error = torch.cat([error[:, :, :2], error[:, :, 2:] * linear_share[:, None, None]], dim=2)
     form = error.amin(1).argmin(1)  # (batch, columns)
     index = form[:, None, None, :, None].expand(-1, SMOOTHERS, -1, -1, v.shape[2])

@@ -15,13 +15,14 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from acid_causal.model.layout import Layout
 from acid_causal.model.numerics import eigh, row_blocks
 
 # Candidate ridge penalties; each target uses the one with the smallest leave-one-out error.
 RIDGES = (0.003, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 # A closer fit than the best one: its ridge is so many steps smaller, and its mean leverage (degrees
 # of freedom per row) at most this.
-_CLOSER, _MAX_LEVERAGE = 2, 1 / 3
+_CLOSER, _MAX_LEVERAGE = 2, 0.18
 # Pivots with a residual kernel variance below this are left out.
 _MIN_PIVOT = 1e-4
 
@@ -245,7 +246,10 @@ def fit_smoothers(z: Float[Tensor, "batch n d_z"], rank: int) -> tuple[Smoother,
 # Not compiled: torch.compile would unroll the hundreds of pivoting steps.
 @torch.compiler.disable  # type: ignore[untyped-decorator]
 def fit_fine_smoothers(
-    z: Float[Tensor, "batch n d_z"], ranks: Float[Tensor, "batch n d_z"], rank: int
+    z: Float[Tensor, "batch n columns"],
+    ranks: Float[Tensor, "batch n columns"],
+    rank: int,
+    layout: Layout | None = None,
 ) -> tuple[Smoother, ...]:
     """Builds the same three smoothers on values and ranks of Z together, with growing rank.
 
@@ -254,32 +258,42 @@ def fit_fine_smoothers(
     scales.
 
     Args:
-        z: conditioning variables of about unit variance, outliers compressed (`tame`); d_z at
-            least 1.
-        ranks: the normal scores of their ranks.
+        z: conditioning variables of about unit variance, outliers compressed (`tame`); at least
+            one. A category has a column for each level.
+        ranks: the normal scores of their ranks; of a category its columns again.
         rank: maximal number of basis functions of a kernel smoother up to `_ROWS_OF_RANK` rows;
             with more rows it grows.
+        layout: which columns are numbers; None: all.
     """
-    n, d_z = z.shape[1:]
+    n, d_z = z.shape[1], z.shape[2]
+    if layout:
+        d_z = layout.numbers + layout.categories
     rank = round(rank * min(max(1.0, (n / _ROWS_OF_RANK) ** 0.25), _MAX_RANK_FACTOR))
 
+    def of_variables(squares: Tensor) -> Tensor:
+        if layout is None:
+            return squares
+        return torch.cat([layout.sums(half) for half in squares.chunk(2, dim=1)], dim=1)
+
     def additive(squares: Tensor) -> Tensor:
-        return _two_scales(squares).mean(1)
+        return _two_scales(of_variables(squares)).mean(1)
 
     def joint(squares: Tensor) -> Tensor:
+        squares = of_variables(squares)
         distance = squares.mean(1) * (2 * d_z / (d_z + 1))
         smooth = torch.exp(-0.5 * distance)
         rough = distance.div(_ROUGH**2).add_(1).reciprocal_()
-        return additive(squares).add_(rough).mul_(0.25).add_(smooth, alpha=0.5)
+        return _two_scales(squares).mean(1).add_(rough).mul_(0.25).add_(smooth, alpha=0.5)
 
     dtype, both = ranks.dtype, torch.cat([z, ranks], dim=2).double()
     linear = _in_eigenbasis(both / math.sqrt(2 * d_z), dtype)
-    if d_z == 1:  # pivots at quantiles; the joint kernel contains the additive one
+    if z.shape[2] == 1:  # pivots at quantiles; the joint kernel contains the additive one
         quantiles = torch.linspace(0, n - 1, min(rank, n), device=z.device).round().long()
         knots = ranks[..., 0].argsort(dim=1)[:, quantiles]
         of_all = _in_eigenbasis(_nystroem(both, knots, joint), dtype)
         return linear, of_all, of_all
-    basis, pivots = _pivoted_cholesky(both, joint, rank)
+    contents = None if layout is None else layout.contents(z).repeat(1, 2)
+    basis, pivots = _pivoted_cholesky(both, joint, rank, contents)
     of_all = _in_eigenbasis(basis, dtype)
     return linear, _in_eigenbasis(_nystroem(both, pivots, additive), dtype), of_all
 
@@ -382,9 +396,18 @@ def is_function_of_column(
 
 
 def _pivoted_cholesky(
-    z: Float[Tensor, "batch n d_z"], kernel: Kernel, rank: int
+    z: Float[Tensor, "batch n d_z"],
+    kernel: Kernel,
+    rank: int,
+    contents: Float[Tensor, "batch d_z"] | None = None,
 ) -> tuple[Float[Tensor, "batch n m"], Int[Tensor, "batch m"]]:
     """Approximates a kernel with unit diagonal by `B B^T` (greedy pivots, Harbrecht et al. 2012).
+
+    Args:
+        z: the rows.
+        kernel: of unit diagonal.
+        rank: the largest number of pivots.
+        contents: of columns; see `Layout.contents`.
 
     Returns:
         B, and the rows chosen as pivots.
@@ -394,7 +417,7 @@ def _pivoted_cholesky(
     # Rows last: contiguous in memory for the sums over variables and basis functions.
     basis = z.new_zeros(batch, rank, n)
     variables = z.mT.contiguous()
-    preference = _preference(z)
+    preference = _preference(z, contents)
     # All diagonal entries are equal at first: start with a point near the centre.
     pivot = (preference / (1 + z.square().sum(-1))).argmax(dim=1)
     residual = torch.ones_like(z[..., 0])
@@ -421,7 +444,9 @@ def _pivoted_cholesky(
     return basis.mT, torch.stack(pivots, dim=1)[:, :, 0]
 
 
-def _preference(z: Float[Tensor, "batch n d_z"]) -> Float[Tensor, "batch n"]:
+def _preference(
+    z: Float[Tensor, "batch n d_z"], contents: Float[Tensor, "batch d_z"] | None
+) -> Float[Tensor, "batch n"]:
     """Computes weights near 1 that break ties between pivots by value and not by position.
 
     Ties are common: ranks are symmetric, and discrete columns repeat values. If position broke
@@ -430,6 +455,8 @@ def _preference(z: Float[Tensor, "batch n d_z"]) -> Float[Tensor, "batch n"]:
     """
     skew = (z * z.square().sum(-1, keepdim=True)).mean(dim=1, keepdim=True)
     along = (z * skew).sum(-1) / (1 + skew.norm(dim=-1))
+    if contents is not None:
+        along = along + (z @ contents[..., None])[..., 0]
     return 1 + 0.02 * torch.tanh(along + 0.3 * (z - 0.1).abs().mean(-1) - 1)
 
 

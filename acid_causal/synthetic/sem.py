@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 
+from acid_causal.synthetic.categories import categorise, random_effects
 from acid_causal.synthetic.draws import coin, log_uniform, rand
 from acid_causal.synthetic.mechanisms import TRAINING, Mechanism, mlp
 from acid_causal.synthetic.noise import NOISES, Noise
@@ -50,16 +51,49 @@ def simulate(
     Every node has mean about 0 and variance about 1, so that the causal order cannot be read off
     the variances.
     """
+    return simulate_mixed(structure, n, domain, generator, widths=None)[0]
+
+
+def simulate_mixed(
+    structure: Structure,
+    n: int,
+    domain: Domain,
+    generator: Generator,
+    *,
+    widths: Int[Tensor, "batch node"] | None,
+) -> tuple[Float[Tensor, "batch n node"], Int[Tensor, "batch n node"]]:
+    """Does the same as `simulate`, with some nodes that are unordered categories.
+
+    Args:
+        structure: the graphs.
+        n: number of rows.
+        domain: the distribution of functions and noise.
+        generator: random generator.
+        widths: number of levels of each node, 1 if it is a number; None: all are.
+
+    Returns:
+        The values of the numeric nodes, and the levels of the others.
+    """
     batch, size, _ = structure.parents.shape
     values = torch.zeros(batch, n, size, device=generator.device)
+    levels = torch.zeros_like(values, dtype=torch.long)
     for j in range(size):
         present = structure.parents[:, j, :j]
         # Keep as many columns as the largest number of parents in the batch.
         width = int(present.sum(-1).max()) if j else 0
         chosen = present.float().topk(width, dim=-1).indices
-        causes = values[..., :j].gather(2, chosen[:, None, :].expand(-1, n, -1))
+        numbers = values[..., :j]
+        if widths is not None and j:
+            effects = random_effects(levels[..., :j], generator)
+            numbers = torch.where(widths[:, None, :j] > 1, effects, numbers)
+        causes = numbers.gather(2, chosen[:, None, :].expand(-1, n, -1))
         values[..., j] = equation([(causes, present.gather(1, chosen))], n, domain, generator)
-    return values
+        if widths is not None:
+            for count in widths[:, j].unique().tolist():
+                if count > 1:
+                    rows = (widths[:, j] == count).nonzero()[:, 0]
+                    levels[rows, :, j] = categorise(values[rows, :, j], count, generator)
+    return values, levels
 
 
 def equation(

@@ -5,10 +5,13 @@ dependent datasets. The noise may be tiny: two accurate sensors of Z are indepen
 test should say so for any number of rows.
 """
 
+from dataclasses import dataclass
+
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 
+from acid_causal.synthetic.categories import categorise, indicators, random_effects
 from acid_causal.synthetic.draws import coin, integer, log_uniform, rand, randn
 from acid_causal.synthetic.mechanisms import ROUGH, Mechanism, linear
 from acid_causal.synthetic.sem import Domain, measure, split_among, standardise
@@ -24,9 +27,16 @@ _LINEAR, _ALIKE, _VOLATILE, _COPIES = 0.4, 0.25, 0.3, 0.2
 
 
 def draw_siblings(
-    label: Bool[Tensor, " batch"], n: int, d_x: int, d_z: int, domain: Domain, generator: Generator
+    label: Bool[Tensor, " batch"],
+    n: int,
+    d_x: int,
+    d_z: int,
+    domain: Domain,
+    generator: Generator,
+    *,
+    widths: tuple[int, ...] | None = None,
 ) -> tuple[
-    Float[Tensor, "batch n d_x"], Float[Tensor, "batch n d_x"], Float[Tensor, "batch n d_z"]
+    Float[Tensor, "batch n d_x"], Float[Tensor, "batch n d_x"], Float[Tensor, "batch n columns"]
 ]:
     """Draws datasets of two effects of Z.
 
@@ -37,28 +47,71 @@ def draw_siblings(
         d_z: components of Z.
         domain: the distribution of functions and noise.
         generator: random generator.
+        widths: number of levels of each component of Z, 1 if it is a number; None: all are.
 
     Returns:
-        X, Y and Z.
+        X, Y and Z; of Z's categories the indicators of their levels.
     """
     batch = len(label)
     z = _causes(batch, n, d_z, domain, generator)
     noise = _noise(label, n, d_x, domain, generator)  # (batch, 2, n, d_x)
     if d_z == 0:
         return noise[:, 0], noise[:, 1], z
+    causes = _Causes.of(z, widths or (1,) * d_z, generator)
     # At most two causes have an effect: functions of more cannot be learned from so few rows.
     kept = rand(generator, batch, d_z).argsort(1)
     strength = log_uniform(generator, *domain.strength, batch, d_z) * (kept < 2)
-    noise = noise * _volatility(z, strength, generator)[:, None, :, None]
+    noise = noise * _volatility(causes.numbers(generator), strength, generator)[:, None, :, None]
     x, y = (torch.empty(batch, n, d_x, device=generator.device) for _ in range(2))
     alike = coin(generator, _ALIKE, batch, 1) > 0
     for k in range(d_x):
-        signal, least = _signal(z, strength, domain, generator)
+        signal, least = _signal(causes.numbers(generator), strength, domain, generator)
         x[..., k] = _effect(signal, least, noise[:, 0, :, k], domain, generator)
-        other, other_least = _signal(z, strength, domain, generator)
+        other, other_least = _signal(causes.numbers(generator), strength, domain, generator)
         signal, least = torch.where(alike, signal, other), torch.where(alike, least, other_least)
         y[..., k] = _effect(signal, least, noise[:, 1, :, k], domain, generator)
-    return x, y, z
+    return x, y, causes.columns()
+
+
+@dataclass(frozen=True)
+class _Causes:
+    """Conditioning variables, some of which are categories.
+
+    Attributes:
+        values: numbers; those of categories are not used.
+        widths: number of levels of each variable, 1 if it is a number.
+        levels: of the categories.
+    """
+
+    values: Float[Tensor, "batch n d_z"]
+    widths: tuple[int, ...]
+    levels: Int[Tensor, "batch n d_z"]
+
+    @classmethod
+    def of(
+        cls, z: Float[Tensor, "batch n d_z"], widths: tuple[int, ...], generator: Generator
+    ) -> "_Causes":
+        """Makes categories of some variables."""
+        levels = torch.zeros_like(z, dtype=torch.long)
+        for k, width in enumerate(widths):
+            if width > 1:
+                levels[..., k] = categorise(standardise(z[..., k]), width, generator)
+        return cls(z, widths, levels)
+
+    def numbers(self, generator: Generator) -> Float[Tensor, "batch n d_z"]:
+        """Returns the variables as causes: of categories a new random effect of each level."""
+        if max(self.widths) == 1:
+            return self.values
+        is_category = torch.tensor(self.widths, device=self.values.device) > 1
+        return torch.where(is_category, random_effects(self.levels, generator), self.values)
+
+    def columns(self) -> Float[Tensor, "batch n columns"]:
+        """Returns numbers, and the indicators of categories."""
+        parts = [
+            indicators(self.levels[..., k], width) if width > 1 else self.values[..., k : k + 1]
+            for k, width in enumerate(self.widths)
+        ]
+        return torch.cat(parts, dim=2)
 
 
 def _causes(

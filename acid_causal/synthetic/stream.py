@@ -5,15 +5,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 
 from acid_causal.errors import require
 from acid_causal.synthetic import mechanisms, noise, structures
+from acid_causal.synthetic.categories import categorise, draw_levels, draw_widths, indicators
 from acid_causal.synthetic.draws import integer, rand, seeded
-from acid_causal.synthetic.sem import Domain, simulate
+from acid_causal.synthetic.sem import Domain, simulate_mixed, standardise
 from acid_causal.synthetic.siblings import draw_siblings
 from acid_causal.synthetic.six_models import draw_six_models
+from acid_causal.synthetic.structures import Structure
 
 _SHARES = (
     "six_models",
@@ -24,6 +26,7 @@ _SHARES = (
     "discrete",
     "measured",
     "long",
+    "categories",
 )
 
 
@@ -53,6 +56,8 @@ class StreamConfig:
         long: share of batches with more samples than the upper bound of `n`, up to `n_long`.
         n_long: largest number of samples in long batches.
         max_batch: largest number of datasets in a batch.
+        categories: share of batches with unordered categories among their variables, the six models
+            excepted; see `acid_causal.synthetic.categories`.
     """
 
     entries: int = 16_000
@@ -74,6 +79,7 @@ class StreamConfig:
     long: float = 0.0
     n_long: int = 10_000
     max_batch: int = 64
+    categories: float = 0.0
 
     def __post_init__(self) -> None:
         require(self.entries >= 1, "entries", self.entries, "at least 1")
@@ -110,16 +116,25 @@ class Batch:
     """Datasets of one size, and the label of every pair of targets.
 
     Attributes:
-        z: conditioning variables.
-        x: targets, each of d_x components.
-        dependent: whether two targets are d-connected given Z.
+        z: conditioning variables; of categories the indicators of their levels.
+        x: numeric targets, each of d_x components.
+        dependent: whether two targets are d-connected given Z; numeric ones come first.
         source: "six-models", "siblings", "driven" or "random_dags".
+        categories: targets that are categories, as indicators of their levels; None: none.
+        widths: number of columns of each conditioning variable, numbers (1) first; None: one each.
     """
 
-    z: Float[Tensor, "batch n d_z"]
+    z: Float[Tensor, "batch n columns"]
     x: Float[Tensor, "batch target n d_x"]
-    dependent: Bool[Tensor, "batch target target"]
+    dependent: Bool[Tensor, "batch targets targets"]
     source: str
+    categories: Float[Tensor, "batch category n levels"] | None = None
+    widths: tuple[int, ...] | None = None
+
+    @property
+    def d_z(self) -> int:
+        """Number of conditioning variables."""
+        return self.z.shape[2] if self.widths is None else len(self.widths)
 
 
 class Stream:
@@ -159,33 +174,140 @@ class Stream:
         if d_z is None:
             d_z = min(integer(generator, *c.d_z), integer(generator, *c.d_z))
         kind = float(rand(generator, 1))
-        if kind < c.six_models or kind >= 1 - c.siblings:
-            siblings = kind >= c.six_models
-            most = c.components if siblings else 3
-            wide = float(rand(generator, 1)) < c.wide
-            d_x = integer(generator, 2, most) if wide else 1
-            batch = self._batch_size(n, d_z, 2 * d_x)
-            label = torch.arange(batch, device=generator.device) % 2 == 1
-            draw = draw_siblings if siblings else draw_six_models
-            x, y, z = draw(label, n, d_x, d_z, self.domain, generator)
-            source = "siblings" if siblings else "six-models"
-            return Batch(z, torch.stack([x, y], dim=1), _between_two(label), source)
+        if kind < c.six_models:
+            return self._pair("six-models", n, d_z, None, generator)
+        # No number is drawn if there are no categories, so that older streams stay as they were.
+        mixed = c.categories > 0 and float(rand(generator, 1)) < c.categories
+        if kind >= 1 - c.siblings:
+            return self._pair(
+                "siblings", n, d_z, _Kinds.draw(mixed, n, d_z, 2, generator), generator
+            )
         targets = integer(generator, *c.targets)
         latents = integer(generator, 0, 4)
-        batch = self._batch_size(n, d_z, targets)
+        kinds = _Kinds.draw(mixed, n, d_z, targets, generator)
+        batch = self._batch_size(n, d_z, targets, kinds)
         sampler = structures.driven if kind < c.six_models + c.driven else structures.random_dags
         structure = sampler(batch, d_z, targets, latents, generator)
-        values = simulate(structure, n, self.domain, generator)
-        return Batch(
-            z=_columns(values, structure.cond),
-            x=_columns(values, structure.targets).transpose(1, 2)[..., None],
-            dependent=structure.dependent(generator),
-            source=sampler.__name__,
+        widths = None if kinds is None else kinds.of_nodes(structure)
+        values, levels = simulate_mixed(structure, n, self.domain, generator, widths=widths)
+        z = _columns(values, structure.cond)
+        x = _columns(values, structure.targets).mT[..., None]
+        dependent = structure.dependent(generator)
+        if kinds is None:
+            return Batch(z, x, dependent, sampler.__name__)
+        return kinds.batch(
+            x,
+            dependent,
+            sampler.__name__,
+            z=_expanded(z, _columns(levels, structure.cond), kinds.of_z),
+            levels=_columns(levels, structure.targets).mT,
         )
 
-    def _batch_size(self, n: int, d_z: int, targets: int) -> int:
-        per_dataset = n * (d_z + targets)
-        return max(2, min(self.config.max_batch, math.ceil(self.config.entries / per_dataset)))
+    def _pair(
+        self, source: str, n: int, d_z: int, kinds: "_Kinds | None", generator: Generator
+    ) -> Batch:
+        """Draws X and Y of one of the sources that have two targets."""
+        siblings = source == "siblings"
+        most = self.config.components if siblings else 3
+        wide = kinds is None and float(rand(generator, 1)) < self.config.wide
+        d_x = integer(generator, 2, most) if wide else 1
+        batch = self._batch_size(n, d_z, 2 * d_x, kinds)
+        label = torch.arange(batch, device=generator.device) % 2 == 1
+        if siblings:
+            widths = None if kinds is None else kinds.of_z
+            x, y, z = draw_siblings(label, n, d_x, d_z, self.domain, generator, widths=widths)
+        else:
+            x, y, z = draw_six_models(label, n, d_x, d_z, self.domain, generator)
+        both, dependent = torch.stack([x, y], dim=1), _between_two(label)
+        if kinds is None:
+            return Batch(z, both, dependent, source)
+        return kinds.batch(both, dependent, source, z=z, levels=kinds.categorised(both, generator))
+
+    def _batch_size(self, n: int, d_z: int, targets: int, kinds: "_Kinds | None") -> int:
+        columns = d_z + targets if kinds is None else sum(kinds.of_z) + sum(kinds.of_targets)
+        return max(2, min(self.config.max_batch, math.ceil(self.config.entries / (n * columns))))
+
+
+@dataclass(frozen=True)
+class _Kinds:
+    """Which variables of a batch are categories.
+
+    Attributes:
+        of_z: number of levels of each conditioning variable, 1 if it is a number.
+        of_targets: the same of each target; all categories have equally many.
+    """
+
+    of_z: tuple[int, ...]
+    of_targets: tuple[int, ...]
+
+    @classmethod
+    def draw(
+        cls, mixed: bool, n: int, d_z: int, targets: int, generator: Generator
+    ) -> "_Kinds | None":
+        """Draws which variables are categories; None if the batch is not mixed.
+
+        The share of categories varies from batch to batch; in some all variables are categories.
+        """
+        if not mixed:
+            return None
+        chance = 1.1 * float(rand(generator, 1))
+        levels = draw_levels(n, generator)
+        is_category = (rand(generator, targets) < chance).tolist()
+        of_targets = tuple(levels if one else 1 for one in is_category)
+        return cls(draw_widths(d_z, n, chance, generator), of_targets)
+
+    def of_nodes(self, structure: Structure) -> Int[Tensor, "batch node"]:
+        """Returns the number of levels of each node; latent nodes are numbers."""
+        widths = torch.ones_like(structure.parents[:, 0], dtype=torch.long)
+        for nodes, kinds in (
+            (structure.cond, self.of_z),
+            (structure.targets, self.of_targets),
+        ):
+            of_role = torch.tensor(kinds, dtype=torch.long, device=nodes.device)
+            widths = widths.scatter(1, nodes, of_role.expand(len(nodes), -1))
+        return widths
+
+    def categorised(
+        self, x: Float[Tensor, "batch target n 1"], generator: Generator
+    ) -> Int[Tensor, "batch target n"]:
+        """Draws levels for the targets that are categories; 0 for the others."""
+        levels = torch.zeros_like(x[..., 0], dtype=torch.long)
+        for k, count in enumerate(self.of_targets):
+            if count > 1:
+                levels[:, k] = categorise(standardise(x[:, k, :, 0]), count, generator)
+        return levels
+
+    def batch(
+        self,
+        x: Float[Tensor, "batch target n 1"],
+        dependent: Bool[Tensor, "batch target target"],
+        source: str,
+        *,
+        z: Float[Tensor, "batch n columns"],
+        levels: Int[Tensor, "batch target n"],
+    ) -> Batch:
+        """Builds the batch, numeric targets first."""
+        widths = torch.tensor(self.of_targets, device=x.device)
+        numbers, categories = (widths == 1).nonzero()[:, 0], (widths > 1).nonzero()[:, 0]
+        order = torch.cat([numbers, categories])
+        of_levels = (
+            indicators(levels[:, categories], int(widths.max())) if len(categories) else None
+        )
+        dependent = dependent[:, order][:, :, order]
+        return Batch(z, x[:, numbers], dependent, source, of_levels, self.of_z)
+
+
+def _expanded(
+    values: Float[Tensor, "batch n d_z"],
+    levels: Int[Tensor, "batch n d_z"],
+    widths: tuple[int, ...],
+) -> Float[Tensor, "batch n columns"]:
+    """Replaces categories by the indicators of their levels."""
+    parts = [
+        indicators(levels[..., k], width) if width > 1 else values[..., k : k + 1]
+        for k, width in enumerate(widths)
+    ]
+    return torch.cat([values[..., :0], *parts], dim=2)
 
 
 def _between_two(label: Bool[Tensor, " batch"]) -> Bool[Tensor, "batch 2 2"]:

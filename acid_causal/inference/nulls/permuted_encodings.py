@@ -8,7 +8,7 @@ has missed, and noise that depends on Z, are the same in the draws and in the da
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -197,7 +197,7 @@ class _Targets:
                     target, draw = divmod(k, draws)
                     of_rows = part[target].flatten(0, -2)
                     torch.index_select(of_rows, 1, rows[target, draw], out=copy)
-        return TargetEncoding(**copies, d_z=joined.d_z)
+        return joined.holding(copies)
 
 
 def _with_few_features(network: ACIDModel, encoding: TargetEncoding) -> TargetEncoding:
@@ -210,19 +210,11 @@ def _with_few_features(network: ACIDModel, encoding: TargetEncoding) -> TargetEn
     largest = vectors[..., -_COMPONENTS:].unflatten(0, covariance.shape[:3])
     features = largest.mT @ features
     spread = head.joint_spread if network.config.keeps_values else head.spread
-    return TargetEncoding(
-        features=features,
-        norms=squared_norms(features),
-        spread=spread(features),
-        residuals=encoding.residuals,
-        explained=encoding.explained,
-        nonlinear=encoding.nonlinear,
-        determined=encoding.determined,
-        d_z=encoding.d_z,
-    )
+    norms, spread_of = squared_norms(features), spread(features)
+    return replace(encoding, features=features, norms=norms, spread=spread_of)
 
 
 def _join(encodings: Sequence[TargetEncoding]) -> TargetEncoding:
     names = ("features", "norms", "spread", "residuals", "explained", "nonlinear", "determined")
     joined = {name: torch.cat([getattr(one, name) for one in encodings]) for name in names}
-    return TargetEncoding(**joined, d_z=encodings[0].d_z)
+    return encodings[0].holding(joined)

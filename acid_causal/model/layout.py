@@ -1,0 +1,90 @@
+"""Which columns of a conditioning set are numbers, and which indicate the levels of a category.
+
+A category has a column for each of its levels, with 1 where a row has that level and 0 elsewhere.
+Distances between rows add up over the columns of a category, so that any two levels are equally far
+apart, and the order of levels makes no difference.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from acid_causal.model.transform import rank_normal
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """The columns of a batch of conditioning sets: first the numbers, then those of categories.
+
+    Attributes:
+        numbers: number of numeric variables, the same in all sets.
+        categories: number of categories, likewise; at least 1.
+        of: index of the category of each further column.
+    """
+
+    numbers: int
+    categories: int
+    of: Int[Tensor, "batch indicators"]
+
+    @classmethod
+    def of_widths(cls, sets: Sequence[Sequence[int]], device: torch.device) -> "Layout | None":
+        """Builds the layout of sets of equally many numbers, categories and columns.
+
+        Args:
+            sets: the number of columns of each variable of each set, numbers (one column) first.
+            device: where the sets are.
+
+        Returns:
+            The layout; None if there are no categories.
+        """
+        levels = [torch.tensor([k for k in widths if k > 1], dtype=torch.long) for widths in sets]
+        categories = len(levels[0])
+        if not categories:
+            return None
+        of = [torch.arange(categories).repeat_interleave(some) for some in levels]
+        return cls(len(sets[0]) - categories, categories, torch.stack(of).to(device))
+
+    @cached_property
+    def _membership(self) -> Float[Tensor, "batch categories indicators"]:
+        """1 where a column belongs to a category, else 0."""
+        each = torch.arange(self.categories, device=self.of.device)
+        return (self.of[:, None] == each[:, None]).double()
+
+    def sums(self, squares: Float[Tensor, "batch columns k"]) -> Float[Tensor, "batch d_z k"]:
+        """Sums numbers given for each column over the columns of each variable."""
+        numbers, of_levels = squares.split([self.numbers, self.of.shape[1]], dim=1)
+        return torch.cat([numbers, self._membership.to(squares.dtype) @ of_levels], dim=1)
+
+    def keep_indicators(
+        self, transformed: Float[Tensor, "batch n columns"], z: Float[Tensor, "batch n columns"]
+    ) -> Float[Tensor, "batch n columns"]:
+        """Replaces the transformed columns of categories by the indicators that they were."""
+        numbers, levels = transformed[..., : self.numbers], z[..., self.numbers :]
+        return torch.cat([numbers, levels.to(transformed.dtype)], dim=2)
+
+    def tokens(
+        self, ranks: Float[Tensor, "batch n columns"], z: Float[Tensor, "batch n columns"]
+    ) -> Float[Tensor, "batch n d_z"]:
+        """Returns one number for each variable: its rank, or that of the frequency of its level.
+
+        The frequency of a row's level depends neither on the names nor on the order of levels.
+        """
+        levels = z[..., self.numbers :].double()
+        frequency = (levels.mean(dim=1, keepdim=True) * levels) @ self._membership.mT
+        return torch.cat([ranks[..., : self.numbers], rank_normal(frequency).to(ranks.dtype)], 2)
+
+    def contents(self, z: Float[Tensor, "batch n columns"]) -> Float[Tensor, "batch columns"]:
+        """Computes a number for each column that depends on values, and not on places.
+
+        Levels of equal frequency are told apart by the rows that have them: by their numbers, and
+        by the frequencies of their other levels.
+        """
+        z = z.double()
+        row = torch.tanh(z[..., : self.numbers] - 0.3).mean(2) if self.numbers else 0.0
+        levels = z[..., self.numbers :]
+        row = row + (levels @ levels.mean(dim=1)[..., None])[..., 0]
+        return (torch.tanh(z - 0.3) * (1 + row + row.square())[..., None]).mean(dim=1)
