@@ -74,6 +74,7 @@ def tiny_model() -> TrainedModel:
         pairs=rng.integers(1, 5, m).astype(float),
         nonlinear_x=np.zeros(m),
         nonlinear_y=np.zeros(m),
+        categories=np.zeros(m),
     )
     # Each of the covariates matters to this null, so that none can be forgotten unnoticed.
     location = facts.covariates()[:, :5] @ [0.2, -0.1, 0.3, -0.2, 0.3]

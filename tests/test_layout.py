@@ -20,7 +20,6 @@ TESTED_IN = {
     "inference/encoding_cache.py": "inference/test_tester.py",
     "inference/engine.py": "inference/test_tester.py",
     "inference/nulls/interface.py": "inference/nulls/test_kinds.py",
-    "inference/rows.py": "inference/test_applicability.py",
     "model/attention.py": "model/test_heads.py",
     "model/config.py": "weights/test_recipe.py",
     "model/encoder.py": "model/test_acid.py",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from numpy.typing import NDArray
 
 from acid_causal.model import TargetEncoding
@@ -22,18 +22,36 @@ class TargetFacts:
     Attributes:
         explained: share of the variance that Z explains.
         nonlinear: share of the least-squares residual that nonlinear regressions explain.
+        components: number of components; of a category its levels.
+        categories: 1 for a category, else 0.
     """
 
     explained: Float[Array, " m"]
     nonlinear: Float[Array, " m"]
+    components: Float[Array, " m"]
+    categories: Float[Array, " m"]
 
     @classmethod
     def of(cls, targets: TargetEncoding) -> "TargetFacts":
         """Takes the facts from the encodings."""
+        explained = targets.explained.amax(dim=1).double().cpu().numpy()
         return cls(
-            targets.explained.amax(dim=1).double().cpu().numpy(),
+            explained,
             targets.nonlinear.amax(dim=1).double().cpu().numpy(),
+            np.full_like(explained, targets.explained.shape[1]),
+            np.full_like(explained, targets.categories),
         )
+
+    @classmethod
+    def concatenate(cls, parts: Sequence["TargetFacts"]) -> "TargetFacts":
+        """Joins the facts of several groups of targets."""
+        return cls(
+            **{f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)}
+        )
+
+    def __getitem__(self, index: Int[NDArray[np.int64], " k"]) -> "TargetFacts":
+        """Selects targets."""
+        return TargetFacts(**{f.name: getattr(self, f.name)[index] for f in fields(self)})
 
 
 @dataclass(frozen=True)
@@ -48,6 +66,7 @@ class Facts:
         pairs: d_x * d_y.
         nonlinear_x: share of X's least-squares residual that nonlinear regressions explain.
         nonlinear_y: the same for Y.
+        categories: how many of X and Y are categories.
     """
 
     n: Float[Array, " m"]
@@ -57,27 +76,28 @@ class Facts:
     pairs: Float[Array, " m"]
     nonlinear_x: Float[Array, " m"]
     nonlinear_y: Float[Array, " m"]
+    categories: Float[Array, " m"]
 
     @classmethod
-    def of_one_size(
-        cls,
-        n: int,
-        d_z: int,
-        x: "TargetFacts",
-        y: "TargetFacts",
-        pairs: int | Float[Array, " m"],
+    def of_targets(
+        cls, n: int, d_z: int | Float[Array, " m"], x: "TargetFacts", y: "TargetFacts"
     ) -> "Facts":
-        """Builds the facts of questions that all have the same n and d_z."""
-        ones = np.ones(len(x.explained))
+        """Builds the facts of questions on the same number of rows."""
         return cls(
-            n * ones, d_z * ones, x.explained, y.explained, pairs * ones, x.nonlinear, y.nonlinear
+            n=np.full_like(x.explained, n),
+            d_z=d_z * np.ones_like(x.explained),
+            explained_x=x.explained,
+            explained_y=y.explained,
+            pairs=x.components * y.components,
+            nonlinear_x=x.nonlinear,
+            nonlinear_y=y.nonlinear,
+            categories=x.categories + y.categories,
         )
 
     @classmethod
     def of_encodings(cls, x: TargetEncoding, y: TargetEncoding) -> "Facts":
         """Builds the facts of m pairs of encoded targets."""
-        pairs = x.explained.shape[1] * y.explained.shape[1]
-        return cls.of_one_size(x.n, x.d_z, TargetFacts.of(x), TargetFacts.of(y), pairs)
+        return cls.of_targets(x.n, x.d_z, TargetFacts.of(x), TargetFacts.of(y))
 
     @classmethod
     def concatenate(cls, parts: Sequence["Facts"]) -> "Facts":
@@ -86,11 +106,11 @@ class Facts:
             **{f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)}
         )
 
-    def covariates(self) -> Float[Array, "m 7"]:
+    def covariates(self) -> Float[Array, "m 8"]:
         """Returns the covariates of the null regression.
 
         They are symmetric in X and Y: log(n / 200), log(1 + d_z), sum and product of the two
-        informations, log(pairs), sum and product of the two nonlinear shares.
+        informations, log(pairs), sum and product of the two nonlinear shares, number of categories.
         """
         a, b = (
             np.minimum(-0.5 * np.log1p(-np.clip(r, 0, 1 - 1e-9)), _MAX_INFORMATION)
@@ -98,7 +118,8 @@ class Facts:
         )
         size = [np.log(self.n / 200), np.log1p(self.d_z)]
         nonlinear = [self.nonlinear_x + self.nonlinear_y, self.nonlinear_x * self.nonlinear_y]
-        return np.stack([*size, a + b, a * b, np.log(self.pairs), *nonlinear], axis=1)
+        pairs = np.log(self.pairs)
+        return np.stack([*size, a + b, a * b, pairs, *nonlinear, self.categories], axis=1)
 
     def sizes(self) -> "Facts":
         """Returns a copy with all explained shares set to 0: only the sizes remain."""

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from acid_causal import defaults
-from acid_causal.calibration.facts import Facts
+from acid_causal.calibration.facts import Facts, TargetFacts
 from acid_causal.calibration.null import NullDistribution
 from acid_causal.calibration.reference import Reference, summarise
-from acid_causal.calibration.scoring import transform_batch
+from acid_causal.calibration.scoring import encode, pair_grid, transform_batch
 from acid_causal.model import ACIDModel
 from acid_causal.progress import Estimate, progress_bar
 from acid_causal.settings import training_settings
@@ -113,6 +113,7 @@ def wider(stream: StreamConfig) -> list[tuple[StreamConfig, float]]:
       question per dataset and therefore costs most.
     - `plain`, `wide` and `long`, for models trained on siblings: siblings given few variables,
       siblings of several components, and long tables.
+    - `mixed`, for models trained on categories: tables with categories, given few variables.
 
     Returns:
         Streams, each with its weight; the training stream has weight .25.
@@ -135,7 +136,11 @@ def wider(stream: StreamConfig) -> list[tuple[StreamConfig, float]]:
     plain = replace(small, six_models=0.0, driven=0.0, siblings=1.0, wide=0.0, max_batch=16)
     wide = replace(larger, six_models=0.0, driven=0.0, siblings=1.0, wide=1.0, components=50)
     long = replace(small, long=1.0, n_long=20_000)
-    return [*usual, (plain, 0.15), (wide, 0.05), (long, 0.08)]
+    for_siblings = [(plain, 0.15), (wide, 0.05), (long, 0.08)]
+    if not stream.categories:
+        return [*usual, *for_siblings]
+    mixed = replace(small, six_models=0.0, categories=1.0)
+    return [*usual, *for_siblings, (mixed, 0.3)]
 
 
 @dataclass(frozen=True)
@@ -195,7 +200,7 @@ def _independent_questions(
     network: ACIDModel, batch: Batch, generator: torch.Generator
 ) -> _Questions:
     """Samples independent pairs of a batch at random and scores them."""
-    t = batch.x.shape[1]
+    t = batch.dependent.shape[1]
     i, j = torch.triu_indices(t, t, 1, device=batch.x.device)
     priority = rand(generator, *batch.dependent[:, i, j].shape)
     priority = priority.masked_fill(batch.dependent[:, i, j], -1.0)
@@ -205,8 +210,23 @@ def _independent_questions(
     dataset, place = independent[order[:_MAX_PER_BATCH]].T
     pair = pairs[dataset, place]
     with torch.inference_mode():
-        encoding = network.encode_targets(batch.x, network.encode_conditioning(batch.z))
-        x, y = encoding[dataset * t + i[pair]], encoding[dataset * t + j[pair]]
-        statistic = network.score(x, y)
-    summaries = np.hstack([summarise(x), summarise(y)])
-    return _Questions(statistic.double().cpu().numpy(), Facts.of_encodings(x, y), summaries)
+        encoded = encode(network, batch)
+        statistic = pair_grid(network, encoded)[dataset, i[pair], j[pair]]
+    facts = TargetFacts.concatenate([TargetFacts.of(targets) for targets, _ in encoded])
+    summaries = np.concatenate([summarise(targets) for targets, _ in encoded])
+    # Where in these each target of each dataset is: first come all numeric ones.
+    counts = [count for _, count in encoded]
+    places = torch.cat(
+        [
+            len(batch.z) * sum(counts[:k])
+            + torch.arange(len(batch.z) * count).view(len(batch.z), count)
+            for k, count in enumerate(counts)
+        ],
+        dim=1,
+    )
+    x, y = (places[dataset.cpu(), of_pair[pair].cpu()].numpy() for of_pair in (i, j))
+    return _Questions(
+        statistic.double().cpu().numpy(),
+        Facts.of_targets(batch.z.shape[1], batch.d_z, facts[x], facts[y]),
+        np.hstack([summaries[x], summaries[y]]),
+    )

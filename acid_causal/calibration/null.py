@@ -16,7 +16,11 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 
 from acid_causal.calibration.facts import Facts
-from acid_causal.calibration.null_regression import RANK_COVARIATES, NullRegression
+from acid_causal.calibration.null_regression import (
+    NUMERIC_COVARIATES,
+    RANK_COVARIATES,
+    NullRegression,
+)
 from acid_causal.calibration.reference import Reference
 from acid_causal.calibration.skew_normal import bounded_shape, fit_skew_normal, skew_normal_logsf
 from acid_causal.choices import FITTED
@@ -133,8 +137,9 @@ class NullDistribution:
             unbounded: whether the statistic is unbounded, as in models with `keeps_values`.
         """
         conditional, sized = facts.covariates(), facts.sizes().covariates()
-        if not unbounded:
-            conditional, sized = conditional[:, :RANK_COVARIATES], sized[:, :RANK_COVARIATES]
+        used = conditional.shape[1] if facts.categories.any() else NUMERIC_COVARIATES
+        used = used if unbounded else RANK_COVARIATES
+        conditional, sized = conditional[:, :used], sized[:, :used]
         location, log_scale, raw = fit_skew_normal(pooled, np.ones((len(pooled), 1)))
         return cls(
             pooled=(float(location[0]), float(np.exp(log_scale[0])), float(bounded_shape(raw)[0])),

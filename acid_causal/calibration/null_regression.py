@@ -16,10 +16,12 @@ from acid_causal.calibration.skew_normal import bounded_shape, fit_skew_normal, 
 
 Array = NDArray[np.float64]
 
-# Number of covariates of models that see only ranks, and of models with `keeps_values`.
-RANK_COVARIATES, _VALUE_COVARIATES = 5, 7
-# Models with `keeps_values` have one tail map for each kind of question; see `_kind_of`.
-_KINDS = 5
+# Number of covariates of models that see only ranks, of models with `keeps_values` that know no
+# categories, and of those that do.
+RANK_COVARIATES, NUMERIC_COVARIATES, _ALL_COVARIATES = 5, 7, 8
+# Number of tail maps of each: one for each kind of question; see `_kind_of`.
+_KINDS = {RANK_COVARIATES: 1, NUMERIC_COVARIATES: 5, _ALL_COVARIATES: 7}
+_NEAR_LINEAR_KIND, _ONE_CATEGORY_KIND = 4, 5
 # Knots of the hinge terms: d_z, n, and the information of Z on X and Y together.
 _D_Z_KNOTS = (4, 12)
 _N_KNOT = 400
@@ -45,7 +47,8 @@ class NullRegression:
     """A null given the covariates of `acid_causal.calibration.facts.Facts`.
 
     Models that see only ranks have five covariates and one tail map. Models with `keeps_values`
-    have seven covariates, an unbounded statistic, and one tail map for each kind of question.
+    have seven covariates, eight if they know categories, an unbounded statistic, and one tail map
+    for each kind of question.
 
     Attributes:
         coefficients: of location, log scale and raw shape on the terms of `_design`.
@@ -78,7 +81,7 @@ class NullRegression:
         maps = [_fit_tail_map(u)]
         if unbounded:
             kind_of = _kind_of(covariates)
-            by_kind = [u[kind_of == kind] for kind in range(_KINDS)]
+            by_kind = [u[kind_of == kind] for kind in range(_KINDS[covariates.shape[1]])]
             maps = [
                 _fit_tail_map(some) if len(some) >= _MIN_QUESTIONS_OF_KIND else maps[0]
                 for some in by_kind
@@ -94,13 +97,13 @@ class NullRegression:
         return len(self.low) > RANK_COVARIATES
 
     def logsf(
-        self, statistic: Float[Array, " m"], covariates: Float[Array, "m 7"]
+        self, statistic: Float[Array, " m"], covariates: Float[Array, "m 8"]
     ) -> Float[Array, " m"]:
         """Computes log p-values, accurate far in the tail.
 
         Args:
             statistic: logit of each question.
-            covariates: all seven; models that see only ranks use the first five.
+            covariates: all eight; a model uses the first five, seven or eight.
         """
         covariates = covariates[:, : len(self.low)]
         u = -self._skew_normal(statistic, covariates)
@@ -141,11 +144,11 @@ class NullRegression:
             for k in ("coefficients", "mended", "low", "high")
         }
         covariates = arrays["low"].shape
-        if covariates not in ((RANK_COVARIATES,), (_VALUE_COVARIATES,)):
+        if len(covariates) != 1 or covariates[0] not in _KINDS:
             raise ValueError("null distribution with unexpected shapes")
-        if covariates == (RANK_COVARIATES,):
+        kinds = _KINDS[covariates[0]]
+        if kinds == 1:
             arrays["mended"] = arrays["mended"][None]
-        kinds = 1 if covariates == (RANK_COVARIATES,) else _KINDS
         terms = _design(np.zeros((1, *covariates))).shape[1]
         shapes = {
             "coefficients": (3, terms),
@@ -194,15 +197,19 @@ def _compressed(statistic: Float[Array, " m"]) -> Float[Array, " m"]:
     return np.minimum(statistic, _MAX_FITTED) + np.log1p(np.maximum(statistic - _MAX_FITTED, 0))
 
 
-def _kind_of(covariates: Float[Array, "m 7"]) -> Int64[NDArray[np.int64], " m"]:
+def _kind_of(covariates: Float[Array, "m covariates"]) -> Int64[NDArray[np.int64], " m"]:
     """Returns the kind of each question; kinds have different tails.
 
     0: d_z = 0. 1: d_z = 1. 2: d_z = 2 or 3. 3: d_z of 4 and more. 4: d_z of 2 and more and
-    near-linear in Z.
+    near-linear in Z. 5: X or Y is a category. 6: both are.
     """
     log_size, nonlinear = covariates[:, 1], covariates[:, 5]
     kinds = np.searchsorted(np.log1p([0.5, 1.5, 3.5]), log_size)
-    return np.where((kinds >= 2) & (nonlinear < _NEAR_LINEAR), _KINDS - 1, kinds)
+    kinds = np.where((kinds >= 2) & (nonlinear < _NEAR_LINEAR), _NEAR_LINEAR_KIND, kinds)
+    if covariates.shape[1] < _ALL_COVARIATES:
+        return kinds
+    categories = covariates[:, NUMERIC_COVARIATES].astype(np.int64)
+    return np.where(categories > 0, _ONE_CATEGORY_KIND - 1 + categories, kinds)
 
 
 def _design(covariates: Float[Array, "m covariates"]) -> Float[Array, "m terms"]:
@@ -215,8 +222,11 @@ def _design(covariates: Float[Array, "m covariates"]) -> Float[Array, "m terms"]
     - Hinges in n: a smoother's rank is fixed, so its bias shows in large samples.
     - Hinges in information: the smoothers' bias is largest where Z explains a moderate share.
     - For models with `keeps_values` also the nonlinear shares: linear relations leave no bias.
+    - For models that know categories indicators of one and of two.
     """
-    covariates, nonlinearity = covariates[:, :RANK_COVARIATES], covariates[:, RANK_COVARIATES:]
+    categories = covariates[:, NUMERIC_COVARIATES:]
+    nonlinearity = covariates[:, RANK_COVARIATES:NUMERIC_COVARIATES]
+    covariates = covariates[:, :RANK_COVARIATES]
     m, _ = covariates.shape
     log_n, log_size, total, product, pairs = covariates.T
     products = [covariates[:, i] * covariates[:, j] for i in range(4) for j in range(i, 4)]
@@ -245,4 +255,7 @@ def _design(covariates: Float[Array, "m covariates"]) -> Float[Array, "m terms"]
             for other in (1.0, log_n, log_size, total, product, large)
         ]
         hinges += [pairs * term for term in (pairs, log_n, log_size, total)]
+    for count in (1, 2) if categories.shape[1] else ():
+        of_count = categories[:, 0] == count
+        hinges += [of_count * term for term in (1.0, log_n, log_size, total, pairs, none)]
     return np.column_stack([np.ones(m), covariates, *products, log_n**3, *indicators, *hinges])

@@ -30,8 +30,12 @@ _MIN_VARIANCE = 1e-3
 def summarise(encoding: TargetEncoding) -> Float[Array, "m numbers"]:
     """Summarises encoded targets: log mean norm and log unevenness of each head.
 
-    The components of a target are averaged.
+    The components of a target are averaged. Of categories, whose features are not learned, the
+    summary is NaN.
     """
+    if encoding.categories:
+        heads = encoding.norms.shape[2]
+        return np.full((len(encoding.norms), 2 * heads), np.nan)
     size = encoding.norms.mean(dim=-1).clamp(min=1e-12)  # (m, d, heads)
     unevenness = encoding.norms.square().mean(dim=-1).clamp(min=1e-24) / size.square()
     numbers = torch.cat([size, unevenness], dim=-1).log().mean(dim=1)  # (m, 2 heads)
@@ -76,6 +80,8 @@ class Reference:
             d_z: sizes of their conditioning sets.
             explained: share of each target's variance that Z explains.
         """
+        known = ~np.isnan(numbers).any(axis=1)
+        numbers, n, d_z, explained = numbers[known], n[known], d_z[known], explained[known]
         log_sizes = _log_sizes(n, d_z)
         design = _design(log_sizes, explained)
         usual: Array = np.linalg.lstsq(design, numbers, rcond=None)[0].astype(np.float64)
@@ -103,6 +109,8 @@ class Reference:
     ) -> Float[Array, " m"]:
         """Computes the distance of targets from those of the fit, in units of the bound.
 
+        The distance of a category is 0.
+
         Args:
             numbers: their `summarise`.
             n: numbers of samples.
@@ -112,7 +120,7 @@ class Reference:
         log_sizes = np.clip(_log_sizes(n, d_z), self.low, self.high)
         residual = numbers - _design(log_sizes, explained) @ self.usual
         bound = np.interp(log_sizes[:, 0], self.sizes, self.bounds)
-        return np.linalg.norm(residual @ self.whitening, axis=1) / bound
+        return np.nan_to_num(np.linalg.norm(residual @ self.whitening, axis=1) / bound)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns JSON values for the header of a weights file, rounded to four digits."""

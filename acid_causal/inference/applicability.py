@@ -218,7 +218,8 @@ def _ties(q: _Question) -> str | None:
 
 def _may_be_codes(rows: Rows, column: int) -> bool:
     return (
-        TIES < rows.tie_chance(column) < _SEVEN_LEVELS
+        rows.width(column) == 1
+        and TIES < rows.tie_chance(column) < _SEVEN_LEVELS
         and rows.distinct_values(column) <= _MOST_CODES
         and rows.is_whole(column)
     )
@@ -238,7 +239,8 @@ def _serial_rows(q: _Question) -> str | None:
     least = max(SERIAL, _SERIAL_DEVIATIONS / math.sqrt(q.rows.n))
     for given in ((), q.task.cond):  # the first needs no regression, and nearly always tells
         for part in (q.task.x, q.task.y):
-            if max(q.rows.serial_correlation(k, given) for k in part) <= least:
+            numbers = [k for k in part if q.rows.width(k) == 1]
+            if max((q.rows.serial_correlation(k, given) for k in numbers), default=0.0) <= least:
                 return None
     return (
         f"neighbouring rows of {q.shown} are alike: unless the table was sorted, they are a time "

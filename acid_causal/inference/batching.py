@@ -1,7 +1,7 @@
 """Groups questions by conditioning set, into batches that fit in memory."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -34,23 +34,29 @@ class Task:
     cond: Columns
 
 
-def require_room(task: Task, n: int) -> None:
+def require_room(task: Task, n: int, size: int) -> None:
     """Refuses a question whose conditioning set is too large for the memory of most machines.
+
+    Args:
+        task: the question.
+        n: number of rows.
+        size: number of columns that the network reads for the set.
 
     Raises:
         InputError: regressions on the set would take more than 2 GiB.
     """
-    size = len(task.cond)
     needed = _BYTES_PER_VALUE * n * size + _BYTES_PER_PAIR * size**2
     if needed > _MAX_BYTES:
         raise InputError(
-            f"a conditioning set of {size} variables with {n} rows takes about "
+            f"a conditioning set of {len(task.cond)} variables with {n} rows takes about "
             f"{needed / 2**30:.1f} GiB, more than the 2 GiB that a question may take: ask about "
             "fewer rows or a smaller set"
         )
 
 
-def by_conditioning_set(tasks: Sequence[Task], n: int, batch_entries: int) -> Iterator[list[Task]]:
+def by_conditioning_set(
+    tasks: Sequence[Task], n: int, batch_entries: int, width: Callable[[int], int] = lambda _: 1
+) -> Iterator[list[Task]]:
     """Splits tasks into rounds with conditioning sets of equal size.
 
     All tasks with the same set are in one round. Sets with equally many targets are neighbours, so
@@ -61,20 +67,25 @@ def by_conditioning_set(tasks: Sequence[Task], n: int, batch_entries: int) -> It
         n: number of rows.
         batch_entries: bound on the scalars encoded at once; a round has up to
             `_BATCHES_PER_ROUND` batches, or one conditioning set.
+        width: number of columns that the network reads for a column.
     """
+
+    def total(columns: Columns) -> int:
+        return sum(map(width, columns))
+
     of_set: dict[Columns, list[Task]] = defaultdict(list)
     for task in tasks:
         of_set[task.cond].append(task)
     columns = {
-        cond: sum(map(len, {part for task in of_set[cond] for part in (task.x, task.y)}))
+        cond: sum(map(total, {part for task in of_set[cond] for part in (task.x, task.y)}))
         for cond in of_set
     }
     order = sorted(of_set, key=lambda cond: (len(cond), columns[cond], cond))
-    for size, sets in groupby(order, key=len):
+    for _, sets in groupby(order, key=len):
         batch: list[Task] = []
         entries = 0
         for cond in sets:
-            weight = n * (size + columns[cond])
+            weight = n * (total(cond) + columns[cond])
             if batch and entries + weight > _BATCHES_PER_ROUND * batch_entries:
                 yield batch
                 batch, entries = [], 0

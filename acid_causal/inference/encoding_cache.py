@@ -2,7 +2,7 @@
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import groupby
 
@@ -17,7 +17,7 @@ from acid_causal.calibration.reference import summarise
 from acid_causal.inference.batching import Task
 from acid_causal.inference.predictions import predict
 from acid_causal.inference.rows import Rows
-from acid_causal.model import ACIDModel, Conditioning, TargetEncoding
+from acid_causal.model import ACIDModel, Conditioning, Layout, TargetEncoding
 from acid_causal.tables.inputs import Columns
 
 # One call of `encode_targets` may hold this many times `batch_entries`. It processes rows in
@@ -94,11 +94,6 @@ class Place:
         return float(self.among.facts.explained[self.index])
 
     @property
-    def nonlinear(self) -> float:
-        """Share of the target's least-squares residual that nonlinear regressions explain."""
-        return float(self.among.facts.nonlinear[self.index])
-
-    @property
     def determined(self) -> Bool[NDArray[np.bool_], " d"]:
         """Which components are functions of Z."""
         return self.among.determined[self.index]
@@ -128,13 +123,15 @@ class EncodedQuestions:
         """The covariates of the null distribution."""
         x, y = (
             TargetFacts(
-                np.array([place.explained for place in of_side]),
-                np.array([place.nonlinear for place in of_side]),
+                *(
+                    np.array([getattr(place.among.facts, f.name)[place.index] for place in of_side])
+                    for f in fields(TargetFacts)
+                )
             )
             for of_side in zip(*self.pairs, strict=True)
         )
-        pairs = np.array([float(len(task.x) * len(task.y)) for task in self.tasks])
-        return Facts.of_one_size(self.rows.n, len(self.tasks[0].cond), x, y, pairs)
+        d_z = np.array([float(place.among.targets.d_z) for place, _ in self.pairs])
+        return Facts.of_targets(self.rows.n, d_z, x, y)
 
 
 class Encodings:
@@ -183,22 +180,26 @@ class Encodings:
     def _compute(
         self, lacking: Mapping[Columns, list[Columns]], rows: Rows
     ) -> Iterator[tuple[list[Pair], Encoded]]:
-        """Encodes all conditioning sets in one batch, then the targets.
+        """Encodes all conditioning sets of one shape in one batch, then the targets.
 
-        Sets that lack equally many targets of equal widths share batches of targets.
+        Sets that lack equally many targets of equal shapes share batches of targets.
         """
         sets = sorted(
-            (_OfSet(cond, tuple(_by_width(targets))) for cond, targets in lacking.items()),
-            key=lambda of_set: of_set.shape,
+            (_OfSet.of(cond, targets, rows) for cond, targets in lacking.items()),
+            key=lambda of_set: (of_set.shape, of_set.targets_shape),
         )
-        conditioning = self._network.encode_conditioning(
-            torch.stack([rows.columns(of_set.cond) for of_set in sets])
-        )
+        for _, together in groupby(sets, key=lambda of_set: of_set.shape):
+            yield from self._encode_sets(list(together), rows)
+
+    def _encode_sets(
+        self, sets: Sequence["_OfSet"], rows: Rows
+    ) -> Iterator[tuple[list[Pair], Encoded]]:
+        conditioning = encode_conditioning(self._network, [of_set.cond for of_set in sets], rows)
         first = 0
-        for shape, run in groupby(sets, key=lambda of_set: of_set.shape):
+        for shape, run in groupby(sets, key=lambda of_set: of_set.targets_shape):
             alike = list(run)
-            for k, (width, count) in enumerate(shape):
-                entries = rows.n * (conditioning.d_z + width * count)
+            for k, (_, width, count) in enumerate(shape):
+                entries = rows.n * (conditioning.z.shape[2] + width * count)
                 step = max(1, self._batch_entries // entries)
                 for start in range(0, len(alike), step):
                     batch = [(s.cond, s.targets[k]) for s in alike[start : start + step]]
@@ -214,18 +215,20 @@ class Encodings:
     ) -> Iterator[tuple[list[Pair], Encoded]]:
         """Encodes the same number of targets, of equal widths, for each set."""
         targets = list(zip(*(targets for _, targets in batch), strict=True))
+        width, categories = len(rows.components(targets[0][0])), rows.is_category(targets[0][0])
         # For tables of many rows, a few targets at a time.
-        step = max(1, _SLICE * self._batch_entries // (len(batch) * rows.n * len(targets[0][0])))
+        step = max(1, _SLICE * self._batch_entries // (len(batch) * rows.n * width))
         for start in range(0, len(targets), step):
             part = list(zip(*targets[start : start + step], strict=True))
             x = torch.stack([torch.stack([rows.columns(c) for c in of_set]) for of_set in part])
             predictions = predict(x, conditioning) if self._predicts else None
-            encoded = Encoded.of(self._network.encode_targets(x, conditioning), predictions)
+            encoding = self._network.encode_targets(x, conditioning, categories=categories)
+            encoded = Encoded.of(encoding, predictions)
             yield (
                 [(cond, t) for (cond, _), of_set in zip(batch, part, strict=True) for t in of_set],
                 encoded,
             )
-            del encoded  # before the next part is encoded
+            del encoding, encoded  # before the next part is encoded
 
     def _keep(self, encoded: Encoded, places: Mapping[tuple[Columns, Pair], Place]) -> None:
         self._places.update(places)
@@ -238,24 +241,44 @@ class Encodings:
                 del self._places[key]
 
 
+def encode_conditioning(network: ACIDModel, sets: Sequence[Columns], rows: Rows) -> Conditioning:
+    """Encodes conditioning sets of equally many numbers, categories and columns."""
+    z = torch.stack([rows.conditioning(cond) for cond in sets])
+    if not network.config.keeps_values:
+        return network.encode_conditioning(z)
+    layout = Layout.of_widths([rows.widths(cond) for cond in sets], z.device)
+    return network.encode_conditioning(z, layout)
+
+
 @dataclass(frozen=True)
 class _OfSet:
     """The targets that still have to be encoded for one conditioning set.
 
     Attributes:
         cond: the set.
-        targets: the targets, grouped by their number of columns.
+        shape: its numbers of variables, of categories, and of columns that the network reads.
+        targets: the targets, grouped by their shape.
+        targets_shape: of each group, whether its targets are categories, the number of columns that
+            the network reads per target, and the number of targets.
     """
 
     cond: Columns
+    shape: tuple[int, int, int]
     targets: tuple[list[Columns], ...]
+    targets_shape: tuple[tuple[bool, int, int], ...]
 
-    @property
-    def shape(self) -> tuple[tuple[int, int], ...]:
-        """Of each group, the number of columns per target and the number of targets."""
-        return tuple((len(same[0]), len(same)) for same in self.targets)
+    @classmethod
+    def of(cls, cond: Columns, targets: Iterable[Columns], rows: Rows) -> "_OfSet":
+        """Groups the targets."""
 
+        def shape(target: Columns) -> tuple[bool, int]:
+            return rows.is_category(target), len(rows.components(target))
 
-def _by_width(targets: Iterable[Columns]) -> Iterator[list[Columns]]:
-    for _, same in groupby(sorted(targets, key=len), key=len):
-        yield list(same)
+        groups = [list(alike) for _, alike in groupby(sorted(targets, key=shape), key=shape)]
+        widths = rows.widths(cond)
+        return cls(
+            cond,
+            (len(widths), len(widths) - widths.count(1), sum(widths)),
+            tuple(groups),
+            tuple((*shape(alike[0]), len(alike)) for alike in groups),
+        )

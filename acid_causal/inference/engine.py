@@ -135,10 +135,14 @@ class Engine:
 def _undetermined(
     columns: Columns, given: Columns, places: Mapping[Pair, Place], rows: Rows
 ) -> Columns:
-    """Returns the components that are not functions of the conditioning set."""
+    """Returns the columns that are not functions of the conditioning set."""
     known = places[given, columns].determined.tolist()
-    return tuple(
+    # A category is determined if all of its levels are.
+    unknown = {
         column
-        for column, is_known in zip(columns, known, strict=True)
-        if not is_known and not rows.is_function_of(column, given)
+        for column, is_known in zip(rows.components(columns), known, strict=True)
+        if not is_known
+    }
+    return tuple(
+        column for column in columns if column in unknown and not rows.is_function_of(column, given)
     )

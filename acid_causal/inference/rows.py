@@ -49,13 +49,13 @@ class Rows:
 
     def __init__(self, table: Table, gaps: Columns, network: ACIDModel) -> None:
         self.gaps = gaps
-        self._values, self._network = table.values, network
+        self._values, self._network, self._categories = table.values, network, table.categories
         lacking = np.isnan(table.values[:, list(gaps)]).any(axis=1)
         self._kept = np.flatnonzero(~lacking)
         self.n, self.d = len(self._kept), table.values.shape[1]
         self.repeated = 0.0
         self._ranks: dict[int, Int64[Ranks, " n"]] = {}
-        self._transformed: dict[int, Float[Tensor, " n"]] = {}
+        self._read: dict[int, Float[Tensor, "n width"]] = {}
         self._constant: dict[int, bool] = {}
         self._tie_chance: dict[int, float] = {}
         self._scores_of: dict[int, Float[NDArray[np.float64], " n"]] = {}
@@ -179,23 +179,69 @@ class Rows:
                 groups = found.astype(np.int64)
         return groups
 
-    def columns(self, columns: Columns) -> Float[Tensor, "n d"]:
-        """Returns transformed columns, on the network's device."""
+    def width(self, column: int) -> int:
+        """Returns the number of columns that the network reads for a column of the table.
+
+        It is 1 for numbers and for categories of two levels, else the number of levels.
+        """
+        levels = self.distinct_values(column) if column in self._categories else 1
+        return levels if levels > 2 else 1
+
+    def is_category(self, columns: Columns) -> bool:
+        """Returns whether the network reads columns as one category.
+
+        Networks that see only ranks read the indicators of levels as several numbers.
+        """
+        keeps_values = self._network.config.keeps_values
+        return keeps_values and len(columns) == 1 and self.width(columns[0]) > 1
+
+    def components(self, columns: Columns) -> Columns:
+        """Returns for each column that the network reads the column of the table it is from."""
+        return tuple(column for column in columns for _ in range(self.width(column)))
+
+    def widths(self, columns: Columns) -> tuple[int, ...]:
+        """Returns the width of each column in the order of `conditioning`: numbers come first."""
+        return tuple(self.width(column) for column in self._numbers_first(columns))
+
+    def conditioning(self, columns: Columns) -> Float[Tensor, "n width"]:
+        """Returns what the network reads of a conditioning set, numbers first."""
+        return self.columns(self._numbers_first(columns))
+
+    def columns(self, columns: Columns) -> Float[Tensor, "n width"]:
+        """Returns what the network reads of columns, on its device."""
         for column in columns:
-            if column not in self._transformed:
-                values = torch.from_numpy(self._column(column))
-                read = self._network.transform(values[None, :, None])[0, :, 0]
-                read = read.to(self._network.reads)
-                self._transformed[column] = read.to(self._network.device)
+            if column not in self._read:
+                self._read[column] = self._transformed(column).to(self._network.device)
         if not columns:
             return torch.empty(self.n, 0, dtype=self._network.reads, device=self._network.device)
-        return torch.stack([self._transformed[column] for column in columns], dim=1)
+        return torch.cat([self._read[column] for column in columns], dim=1)
+
+    def _transformed(self, column: int) -> Float[Tensor, "n width"]:
+        values = torch.from_numpy(self._column(column))[:, None]
+        if self.width(column) > 1:
+            # Levels by frequency: an order that does not depend on their names.
+            levels, counts = values.unique(return_counts=True)
+            values = (values == levels[counts.argsort(stable=True)]).double()
+            if self._network.config.keeps_values:
+                return values
+        return self._network.transform(values[None])[0].to(self._network.reads)
+
+    def _numbers_first(self, columns: Columns) -> Columns:
+        """Sorts columns by width, as `Layout` requires; columns of equal width keep their order."""
+        return tuple(sorted(columns, key=self.width))
 
     def ranks(self, columns: Columns) -> Int64[Ranks, "n d"]:
-        """Returns columns as ranks; see `acid_causal.inference.row_hashes`."""
+        """Returns columns as ranks; see `acid_causal.inference.row_hashes`.
+
+        Levels of a category are ranked by their frequency.
+        """
         for column in columns:
             if column not in self._ranks:
-                self._ranks[column] = ranks(self._column(column))
+                values = self._column(column)
+                if column in self._categories:
+                    _, level, counts = np.unique(values, return_inverse=True, return_counts=True)
+                    values = np.argsort(np.argsort(counts, kind="stable"))[level].astype(float)
+                self._ranks[column] = ranks(values)
         read = [self._ranks[column] for column in columns]
         return np.stack(read, axis=1) if read else np.empty((self.n, 0), dtype=np.int64)
 

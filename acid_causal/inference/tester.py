@@ -239,11 +239,11 @@ class Tester:
                     if reduced is None:
                         results[task.index] = independent_result(rows.n)
                     else:
-                        require_room(reduced, rows.n)
+                        require_room(reduced, rows.n, len(rows.components(reduced.cond)))
                         ready.append(reduced)
                 if progress and len(ready) < len(group):
                     progress(len(group) - len(ready))
-                for batch in by_conditioning_set(ready, rows.n, self._batch_entries):
+                for batch in by_conditioning_set(ready, rows.n, self._batch_entries, rows.width):
                     results.update(self._engine.answer(batch, rows))
                     if progress:
                         progress(len(batch))

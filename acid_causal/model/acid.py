@@ -105,7 +105,9 @@ class Conditioning:
 
 @dataclass(frozen=True)
 class TargetEncoding(Lifted):
-    """Encodings of m targets of d components each.
+    """Encodings of m targets of equally many components each.
+
+    Features have as many, except for those of categories (`ACIDModel._encode_categories`).
 
     Attributes:
         residuals: residuals given Z, see `Regressed.compared`; none if the classifier does not use
@@ -115,14 +117,13 @@ class TargetEncoding(Lifted):
             `keeps_values`.
         determined: which components are functions of Z up to numerical error.
         d_z: size of the conditioning set.
-        categories: the targets are categories, and components indicators of their levels. Their
-            features are not learned; see `ACIDModel._encode_categories`.
+        categories: the targets are categories, and components indicators of their levels.
     """
 
-    residuals: Float[Tensor, "m d regressions n"]
-    explained: Float[Tensor, "m d"]
-    nonlinear: Float[Tensor, "m d"]
-    determined: Bool[Tensor, "m d"]
+    residuals: Float[Tensor, "m components regressions n"]
+    explained: Float[Tensor, "m components"]
+    nonlinear: Float[Tensor, "m components"]
+    determined: Bool[Tensor, "m components"]
     d_z: int
     categories: bool = False
 

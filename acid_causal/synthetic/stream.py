@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Generator, Tensor
 
 from acid_causal.errors import require
@@ -315,5 +315,7 @@ def _between_two(label: Bool[Tensor, " batch"]) -> Bool[Tensor, "batch 2 2"]:
     return label[:, None, None] | torch.eye(2, dtype=torch.bool, device=label.device)
 
 
-def _columns(values: Float[Tensor, "batch n node"], nodes: Tensor) -> Tensor:
+def _columns(
+    values: Shaped[Tensor, "batch n node"], nodes: Int[Tensor, "batch some"]
+) -> Shaped[Tensor, "batch n some"]:
     return values.gather(2, nodes[:, None, :].expand(-1, values.shape[1], -1))

@@ -27,14 +27,15 @@ def test_facts_of_encodings_are_those_of_the_questions(tiny_model: TrainedModel)
 
 
 def test_covariates_are_symmetric_and_bounded() -> None:
-    x = TargetFacts(np.array([0.0, 0.5, 1.0]), np.array([0.1, 0.0, 0.5]))
-    y = TargetFacts(np.array([0.3, 0.2, 1.0]), np.array([0.2, 0.4, 1.0]))
-    facts = Facts.of_one_size(200, 0, x, y, 2)
-    swapped = Facts.of_one_size(200, 0, y, x, np.full(3, 2.0))
+    one, none = np.ones(3), np.zeros(3)
+    x = TargetFacts(np.array([0.0, 0.5, 1.0]), np.array([0.1, 0.0, 0.5]), one, none)
+    y = TargetFacts(np.array([0.3, 0.2, 1.0]), np.array([0.2, 0.4, 1.0]), 2 * one, one)
+    facts, swapped = Facts.of_targets(200, 0, x, y), Facts.of_targets(200, 0, y, x)
     np.testing.assert_array_equal(facts.covariates(), swapped.covariates())
     np.testing.assert_allclose(facts.covariates()[:, [0, 1]], 0)
     np.testing.assert_allclose(facts.covariates()[2, 2:4], [6.0, 9.0])  # 3 is the most of each
     np.testing.assert_allclose(facts.covariates()[:, 4], np.log(2))
     np.testing.assert_allclose(facts.covariates()[:, 5], [0.3, 0.4, 1.5])
     np.testing.assert_allclose(facts.covariates()[:, 6], [0.02, 0.0, 0.5])
+    np.testing.assert_array_equal(facts.covariates()[:, 7], 1)
     np.testing.assert_array_equal(facts.sizes().covariates()[:, [2, 3, 5, 6]], 0)

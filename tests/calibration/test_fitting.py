@@ -51,6 +51,7 @@ def fresh_pvalues(
             pairs=batch.x.shape[3] ** 2 * ones,
             nonlinear_x=0 * ones,
             nonlinear_y=0 * ones,
+            categories=0 * ones,
         )
         statistic = scored.logit.double().numpy()[keep]
         pvalues.append(np.exp(null.fitted("conditional").logsf(statistic, facts)))

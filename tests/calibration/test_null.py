@@ -21,6 +21,7 @@ def facts(m: int, rng: np.random.Generator) -> Facts:
         pairs=np.ones(m),
         nonlinear_x=rng.uniform(0, 1, m),
         nonlinear_y=rng.uniform(0, 1, m),
+        categories=np.zeros(m),
     )
 
 
@@ -112,7 +113,7 @@ def test_heavy_tails_are_mended() -> None:
     assert (p["pooled"] < 0.001).mean() > 0.005
     # Beyond the last point p keeps falling, and never reaches nought.
     far = np.array([50.0, 100.0, 200.0])
-    few = Facts(*(np.full(3, v) for v in (200.0, 2.0, 0.3, 0.3, 1.0, 0.0, 0.0)))
+    few = Facts(*(np.full(3, v) for v in (200.0, 2.0, 0.3, 0.3, 1.0, 0.0, 0.0, 0.0)))
     log_p = null.fitted("conditional").logsf(far, few)
     assert (np.diff(log_p) < 0).all()
     assert np.isfinite(log_p).all()
@@ -122,7 +123,13 @@ def test_null_is_symmetric_in_x_and_y() -> None:
     rng = np.random.default_rng(2)
     f = facts(500, rng)
     null = fit(rng.normal(size=500), f)
-    swapped = Facts(f.n, f.d_z, f.explained_y, f.explained_x, f.pairs, f.nonlinear_y, f.nonlinear_x)
+    swapped = replace(
+        f,
+        explained_x=f.explained_y,
+        explained_y=f.explained_x,
+        nonlinear_x=f.nonlinear_y,
+        nonlinear_y=f.nonlinear_x,
+    )
     statistic = rng.normal(size=500)
     np.testing.assert_allclose(
         null.fitted("conditional").logsf(statistic, f),
@@ -134,7 +141,8 @@ def test_beyond_the_range_of_the_fit_the_nearest_null_is_used() -> None:
     rng = np.random.default_rng(3)
     null = fit(rng.normal(size=2000), facts(2000, rng))
     one = np.ones(1)
-    nothing = dict.fromkeys(("explained_x", "explained_y", "nonlinear_x", "nonlinear_y"), 0 * one)
+    zero = ("explained_x", "explained_y", "nonlinear_x", "nonlinear_y", "categories")
+    nothing = dict.fromkeys(zero, 0 * one)
     far = Facts(n=1e6 * one, d_z=100 * one, pairs=one, **nothing)
     edge = Facts(
         n=200 * np.exp(null.conditional.high[:1]),
@@ -145,6 +153,30 @@ def test_beyond_the_range_of_the_fit_the_nearest_null_is_used() -> None:
     np.testing.assert_allclose(
         null.fitted("conditional").logsf(one, far), null.fitted("conditional").logsf(one, edge)
     )
+
+
+def test_kinds_of_questions_with_categories_have_nulls_of_their_own() -> None:
+    rng = np.random.default_rng(9)
+    known, fresh = (
+        replace(
+            f,
+            categories=rng.integers(0, 3, 20_000).astype(float),
+            pairs=rng.integers(1, 9, 20_000).astype(float),
+        )
+        for f in (facts(20_000, rng), facts(20_000, rng))
+    )
+    # Another location, and another scale, with every category.
+    draws = [
+        rng.normal(f.categories * (1 + 0.2 * np.log(f.pairs)) - 3, 0.6 + f.categories / 4)
+        for f in (known, fresh)
+    ]
+    null = NullDistribution.fit(draws[0], draws[0], known, unbounded=True)
+    read = NullDistribution.from_dict(null.to_dict())
+    p = np.exp(read.fitted("conditional").logsf(draws[1], fresh))
+    for count in range(3):
+        for level in (0.05, 0.01):
+            share = np.mean(p[fresh.categories == count] < level)
+            assert share == pytest.approx(level, abs=0.25 * level + 0.003)
 
 
 def test_unbounded_statistics_hold_in_the_body_and_grow_in_the_tail() -> None:

@@ -153,6 +153,7 @@ def test_the_null_is_asked_with_the_facts_of_the_question(
         pairs=np.array([4.0]),
         nonlinear_x=np.zeros(1),
         nonlinear_y=np.zeros(1),
+        categories=np.zeros(1),
     )
     expected = np.exp(tiny_model.null.fitted("conditional").logsf(statistic, facts))[0]
     got = ci_test(x, y, z, model=tiny_model)

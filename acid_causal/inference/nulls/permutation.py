@@ -15,7 +15,7 @@ from jaxtyping import Float
 
 from acid_causal.errors import require
 from acid_causal.inference.batching import Task
-from acid_causal.inference.encoding_cache import EncodedQuestions, Place
+from acid_causal.inference.encoding_cache import EncodedQuestions, Place, encode_conditioning
 from acid_causal.inference.nulls.interface import Array, PValues
 from acid_causal.inference.nulls.neighbourhoods import neighbourhoods, permutations
 from acid_causal.inference.row_hashes import read_content
@@ -64,7 +64,7 @@ class PermutationNull:
         reached = np.zeros(len(tasks))
         order = sorted(range(len(tasks)), key=lambda k: tasks[k].cond)
         for cond, same in groupby(order, key=lambda k: tasks[k].cond):
-            conditioning = self._network.encode_conditioning(rows.columns(cond)[None])
+            conditioning = encode_conditioning(self._network, [cond], rows)
             for k in same:
                 least = statistic[k] - _ROUNDING * max(1.0, abs(statistic[k]))
                 reached[k] = self._count(tasks[k], pairs[k], least, conditioning, rows)
@@ -93,7 +93,9 @@ class PermutationNull:
             indices = range(start, min(start + step, self._draws))
             taken = torch.from_numpy(permutations(content.keys, cells, indices))
             copies = values[taken.to(values.device)]  # (draws, n, d)
-            moved = self._network.encode_targets(copies[None], conditioning)
+            moved = self._network.encode_targets(
+                copies[None], conditioning, categories=rows.is_category(moves)
+            )
             logits = self._network.score_grid(stays.encoding, moved, 1, len(indices))
             reached += int((logits.double() >= least).sum())
         return reached
