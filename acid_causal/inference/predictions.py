@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from acid_causal.model import Conditioning
-from acid_causal.model.smoothers import RIDGES, Smoother
+from acid_causal.model.regression.smoothers import RIDGES, Smoother
 from acid_causal.model.transform import rank_normal
 
 # Ridge of the regression of log squared residuals, which are noisy; and what is added to squares,

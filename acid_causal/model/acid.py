@@ -27,8 +27,8 @@ from acid_causal.model.heads import (
     squared_norms,
 )
 from acid_causal.model.layout import Layout
-from acid_causal.model.neighbours import Neighbours
-from acid_causal.model.regressions import (
+from acid_causal.model.regression.neighbours import Neighbours
+from acid_causal.model.regression.regressions import (
     COMPARED_RANKS,
     COMPARED_VALUES,
     SMOOTHERS,
@@ -37,7 +37,7 @@ from acid_causal.model.regressions import (
     regress_ranks,
     regress_values,
 )
-from acid_causal.model.smoothers import (
+from acid_causal.model.regression.smoothers import (
     Smoother,
     fit_fine_smoothers,
     fit_smoothers,

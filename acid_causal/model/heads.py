@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from acid_causal.model.attention import FeedForward
 from acid_causal.model.config import ModelConfig
-from acid_causal.model.neighbours import NEAREST
 from acid_causal.model.numerics import row_blocks
+from acid_causal.model.regression.neighbours import NEAREST
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 
 from acid_causal.model.numerics import eigh
-from acid_causal.model.smoothers import leave_one_out
+from acid_causal.model.regression.smoothers import leave_one_out
 from acid_causal.model.transform import rank_normal, standardise
 from acid_causal.synthetic import Batch
 from acid_causal.synthetic.draws import coin, integer, log_uniform, rand, randn

@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from acid_causal.model.neighbours import Neighbours
-from acid_causal.model.smoothers import (
+from acid_causal.model.regression.neighbours import Neighbours
+from acid_causal.model.regression.smoothers import (
     RIDGES,
     Smoother,
     is_function_of_column,

@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.spatial import cKDTree
 
-from acid_causal.model.neighbours import NEAREST, Neighbours
+from acid_causal.model.regression.neighbours import NEAREST, Neighbours
 
 
 def draw(*shape: int, seed: int = 0) -> torch.Tensor:

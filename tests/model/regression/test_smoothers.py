@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from acid_causal.model.smoothers import RIDGES, fit_smoothers, residualise, residualise_
+from acid_causal.model.regression.smoothers import RIDGES, fit_smoothers, residualise, residualise_
 from acid_causal.model.transform import rank_normal
 
 

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from acid_causal.model import ACIDModel, ModelConfig
-from acid_causal.model.regressions import LeastSquares, Regressed, _even_scale
-from acid_causal.model.smoothers import fit_smoothers
+from acid_causal.model.regression.regressions import LeastSquares, Regressed, _even_scale
+from acid_causal.model.regression.smoothers import fit_smoothers
 
 LINEAR, ADDITIVE, JOINT, BEST, EVEN, CLOSE, DEVIATIONS = range(7)
 

@@ -1,0 +1,1 @@
+"""Regressions on a conditioning set in closed form, which the network then need not learn."""
