@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from acid_causal import defaults
 from acid_causal.errors import InputError, unknown
 from acid_causal.inference.tester import Tester
 from acid_causal.tables.inputs import Table, read_table
@@ -26,8 +25,9 @@ class ACID:
     """A test that pgmpy calls with the names of columns.
 
     Args:
-        data: DataFrame or array of numbers, (n, d); an array's columns are called 0 to d - 1.
-        **options: of `acid_causal.Tester`: model, device, null, missing, ... The level of
+        data: DataFrame or array, (n, d); an array's columns are called 0 to d - 1. Columns of texts
+            and pandas' categories are categories.
+        **options: of `acid_causal.Tester`: model, null, missing, categorical, ... The level of
             `null="checked"` is that of pgmpy's question, unless `alpha` is given.
 
     Attributes:
@@ -44,9 +44,10 @@ class ACID:
     effect_size_: float
 
     def __init__(self, data: Any, **options: Any) -> None:
-        self._missing = options.get("missing", defaults.MISSING)
+        reading = ("missing", "categorical", "ordered")
+        self._reading = {name: options.pop(name) for name in reading if name in options}
         self._options = options
-        self._names, self._table = _names(data), read_table(data, missing=self._missing)
+        self._names, self._table = _names(data), read_table(data, **self._reading)
         self.tester = Tester(self._table, **options)
 
     def __call__(
@@ -94,7 +95,7 @@ class ACID:
     def _turn_to(self, data: Any) -> None:
         """Makes another tester if the table is another one, or the same with other values."""
         # Whether it is the same object tells nothing: its owner may have changed it in place.
-        names, table = _names(data), read_table(data, missing=self._missing)
+        names, table = _names(data), read_table(data, **self._reading)
         if names != self._names or not _equal(table, self._table):
             self.tester = Tester(table, **self._options)
             self._names, self._table = names, table
@@ -133,4 +134,5 @@ def _names(data: Any) -> dict[Any, int]:
 
 
 def _equal(one: Table, other: Table) -> bool:
-    return np.array_equal(one.values, other.values, equal_nan=True)
+    same = np.array_equal(one.values, other.values, equal_nan=True)
+    return same and one.describe_columns() == other.describe_columns()

@@ -13,7 +13,6 @@ longer alike if `tau_max` is large enough. So of "serial rows" nothing is said h
 """
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -88,13 +87,20 @@ class ACID(CondIndTest):  # type: ignore[misc]
         Args:
             array: variables by samples, (dim, T).
             xyz: which of them belong to X (0), to Y (1) and to Z (2), (dim,).
-            data_type: not used: ranks serve all ordered data.
+            data_type: 0 for amounts and 1 for unordered categories, (dim, T); a variable is a
+                category if all of its samples are. None: there are no categories.
         """
         parts = [np.flatnonzero(xyz == part) for part in range(3)]
         order = np.concatenate(parts)
-        table = read_table(array[order].T, name="the array")
-        if self._asked:  # not where somebody asks about arrays
-            table = replace(table, columns=self._node_names())
+        kinds = np.zeros(array.shape) if data_type is None else np.asarray(data_type)
+        discrete = np.flatnonzero((kinds[order] == 1).all(axis=1))
+        table = read_table(
+            array[order].T,
+            categorical=discrete.tolist(),
+            name="the array",
+            # Not where somebody asks about arrays.
+            columns=self._node_names() if self._asked else None,
+        )
         ends = np.cumsum([len(part) for part in parts]).tolist()
         x, y, z = (tuple(range(a, b)) for a, b in zip([0, *ends[:2]], ends, strict=True))
         tester = Tester(table, notices=self._notices, **self._options)

@@ -84,7 +84,16 @@ def made_discovery(
             )
     made: dict[str, Any] = {
         "created": "2025-01-02T03:04:05+00:00",
-        "data": {"rows": 1234, "columns": d, "missing_values": 0, "sha256": "ab" * 32},
+        "data": {
+            "rows": 1234,
+            "columns": d,
+            "missing_values": 0,
+            "sha256": "ab" * 32,
+            "variables": [
+                {"name": columns[0], "type": "categorical", "levels": list(columns)},
+                *({"name": name, "type": "numeric", "levels": None} for name in columns[1:]),
+            ],
+        },
         "model": {"name": "tiny", "sha256": "cd" * 32},
         "search": {
             "method": method,

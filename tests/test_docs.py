@@ -28,7 +28,7 @@ import typer.main
 from causallearn.search.ConstraintBased.PC import pc
 from typer.testing import CliRunner
 
-from acid_causal import Tester, acid, ci_test
+from acid_causal import Tester, acid, ci_test, discover
 from acid_causal.cli import app
 from acid_causal.discovery.knowledge import Knowledge
 from acid_causal.errors import AcidError
@@ -193,7 +193,9 @@ def ask_case(case: str) -> None:
 
 
 TROUBLES: dict[str, Callable[[Path], object]] = {
-    "columns that are not real numbers": lambda _: Tester(put("Paris", "b")),
+    "columns that are neither numbers nor texts": lambda _: Tester(put("Paris", "b")),
+    "categories of too many levels": lambda _: Tester(FRAME.assign(b=map(str, range(200)))),
+    "few different whole numbers": lambda _: discover(FRAME.assign(b=np.arange(200) % 5)),
     "missing values (NaN)": lambda _: Tester(put(np.nan, "b")),
     "causal-learn takes arrays alone": lambda _: pc(FRAME, 0.05, acid, show_progress=False),
     "infinite values": lambda _: Tester(put(np.inf, "b")),

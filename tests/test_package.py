@@ -42,13 +42,13 @@ def test_a_table_is_read_once(
     monkeypatch: pytest.MonkeyPatch, table: np.ndarray, tiny_model: TrainedModel
 ) -> None:
     read: list[str] = []
-    numbers = inputs._numbers
+    split = inputs._split
 
-    def reading(data: Any, name: str) -> Any:
+    def reading(array: Any, name: str) -> Any:
         read.append(name)
-        return numbers(data, name)
+        return split(array, name)
 
-    monkeypatch.setattr(inputs, "_numbers", reading)
+    monkeypatch.setattr(inputs, "_split", reading)
     ci_test(table[:, 0], table[:, 1], table[:, 2:], model=tiny_model)
     assert read == ["x", "y", "z"]
     calls: list[Callable[..., Any]] = [Tester, acid_causal.ACID, pgmpy.ACID, discover]

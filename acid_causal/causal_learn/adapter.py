@@ -62,7 +62,7 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
     `cdnod`. It can also be created and called directly.
 
     Args:
-        data: Table `(n, d)`, an array or a pandas DataFrame.
+        data: Table `(n, d)`, an array or a pandas DataFrame. Columns of texts are categories.
         cache_path: JSON file that keeps p-values between runs, for any alpha; those of
             `null="checked"` are for one alpha.
         prefetch: Predict the questions of a whole level of PC and compute them in one batch.
@@ -73,8 +73,9 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         tester: A tester of this table. It knows the names of columns, and several searches can
             share its encodings. Default: a new one.
         progress: Called with the number of questions computed since its last call.
-        **options: Options of `Tester`: `model`, `device`, `missing` and so on. The level of
-            `null="checked"` is that of the search that creates the test, unless `alpha` is given.
+        **options: Options of `Tester`: `model`, `device`, `missing`, `categorical` and so on. The
+            level of `null="checked"` is that of the search that creates the test, unless `alpha` is
+            given.
 
     Attributes:
         statistics: The statistic of each question computed by this object. It ranks questions whose

@@ -9,18 +9,20 @@ import typer
 from acid_causal import defaults
 from acid_causal.cli.options import (
     Alpha,
+    Categorical,
     Device,
     Draws,
     Json,
     Missing,
     Model,
     Null,
+    Ordered,
     Permutations,
     Table,
     check_options,
 )
 from acid_causal.cli.output import print_json, warnings_as_lines
-from acid_causal.cli.tables import known_names, require_numbers, with_format_options
+from acid_causal.cli.tables import known_names, read_columns, with_format_options
 from acid_causal.errors import InputError, unknown
 from acid_causal.tables.table_file import Format, read_table_file
 
@@ -39,6 +41,8 @@ def ask(
     permutations: Permutations = defaults.PERMUTATIONS,
     draws: Draws = None,
     missing: Missing = defaults.MISSING,
+    categorical: Categorical = None,
+    ordered: Ordered = None,
     alpha: Alpha = defaults.ALPHA,
     *,
     form: Format,
@@ -57,8 +61,15 @@ def ask(
     with warnings_as_lines():
         frame = read_table_file(data, form)
         x, y, cond = _read_columns(x, y, given or [], list(frame.columns))
-        # Other columns need not be numbers.
-        asked = require_numbers(frame[[x, y, *cond]], form.marks, droppable=False)
+        asked = read_columns(
+            frame,
+            [x, y, *cond],  # whatever other columns hold
+            marks=form.marks,
+            missing=missing,
+            categorical=categorical,
+            ordered=ordered,
+            droppable=False,
+        )
 
         from acid_causal.inference.tester import Tester
 
@@ -70,7 +81,6 @@ def ask(
             permutations=permutations,
             alpha=alpha,
             draws=draws,
-            missing=missing,
         )
         answer = tester.test(0, 1, range(2, 2 + len(cond)))
     dependent = answer.pvalue <= alpha
@@ -94,6 +104,7 @@ def ask(
                 "pvalue_null": answer.null,
                 "draws": answer.draws,
                 "unlike_training": list(answer.unlike_training),
+                "variables": asked.describe_columns(),
             }
         )
         return

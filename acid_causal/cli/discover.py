@@ -17,6 +17,7 @@ from acid_causal.cli.options import (
     METHOD,
     RESULTS,
     Alpha,
+    Categorical,
     Device,
     Draws,
     Drop,
@@ -25,6 +26,7 @@ from acid_causal.cli.options import (
     Missing,
     Model,
     Null,
+    Ordered,
     Overwrite,
     Permutations,
     Table,
@@ -33,7 +35,7 @@ from acid_causal.cli.options import (
     set_threads,
 )
 from acid_causal.cli.output import print_json, warnings_as_lines
-from acid_causal.cli.tables import choose_columns, known_names, with_format_options
+from acid_causal.cli.tables import choose_columns, known_names, read_columns, with_format_options
 from acid_causal.errors import OptionError
 from acid_causal.report.file_names import FILES, holds_results
 from acid_causal.tables.table_file import Format, read_table_file, table_name
@@ -52,6 +54,8 @@ def discover(
     columns: Keep = None,
     drop: Drop = None,
     missing: Missing = defaults.MISSING,
+    categorical: Categorical = None,
+    ordered: Ordered = None,
     *,
     form: Format,
     method: Annotated[
@@ -148,6 +152,7 @@ def discover(
     Examples:
       acid-causal discover data.csv
       acid-causal discover data.xlsx --drop id,name --missing drop
+      acid-causal discover data.csv --categorical region --ordered size=S,M,L
       acid-causal discover data.csv --bootstrap 100 --n-jobs -1
       acid-causal discover data.csv --method fci --forbid cancer,smoking
       acid-causal discover data.csv --knowledge known.toml --alpha 0.01
@@ -174,8 +179,16 @@ def discover(
     )
     with warnings_as_lines():
         whole = read_table_file(data, form)
-        frame = choose_columns(whole, columns or [], drop or [], form.marks)
-        known = _read_knowledge(knowledge, forbid or [], required or [], list(frame.columns))
+        chosen = choose_columns(list(whole.columns), columns or [], drop or [])
+        known = _read_knowledge(knowledge, forbid or [], required or [], chosen)
+        table = read_columns(
+            whole,
+            chosen,
+            marks=form.marks,
+            missing=missing,
+            categorical=categorical,
+            ordered=ordered,
+        )
         # Check the destination now, and not after minutes of work.
         folder = out or Path(f"{table_name(data)}-graph")
         sources = [data, Path(model), *([] if knowledge is None else [knowledge])]
@@ -186,7 +199,7 @@ def discover(
 
         set_threads(threads)
         found = discover_graph(
-            frame,
+            table,
             method=method,
             alpha=alpha,
             model=model,
@@ -197,7 +210,6 @@ def discover(
             fraction=fraction,
             seed=seed,
             n_jobs=n_jobs,
-            missing=missing,
             null=null,
             permutations=permutations,
             draws=draws,

@@ -10,12 +10,14 @@ from acid_causal.cli.destinations import claim_file
 from acid_causal.cli.options import (
     METHOD,
     RESULTS,
+    Categorical,
     Device,
     Drop,
     Json,
     Keep,
     Missing,
     Model,
+    Ordered,
     Overwrite,
     Table,
     Threads,
@@ -23,7 +25,7 @@ from acid_causal.cli.options import (
     set_threads,
 )
 from acid_causal.cli.output import print_json, warnings_as_lines
-from acid_causal.cli.tables import choose_columns, with_format_options
+from acid_causal.cli.tables import choose_columns, read_columns, with_format_options
 from acid_causal.errors import require
 from acid_causal.tables.table_file import Format, read_table_file, table_name
 
@@ -36,6 +38,8 @@ def finetune(
     columns: Keep = None,
     drop: Drop = None,
     missing: Missing = defaults.MISSING,
+    categorical: Categorical = None,
+    ordered: Ordered = None,
     *,
     form: Format,
     model: Model = defaults.MODEL,
@@ -79,7 +83,14 @@ def finetune(
     check_options(model=model, missing=missing)
     with warnings_as_lines():
         whole = read_table_file(data, form)
-        frame = choose_columns(whole, columns or [], drop or [], form.marks)
+        table = read_columns(
+            whole,
+            choose_columns(list(whole.columns), columns or [], drop or []),
+            marks=form.marks,
+            missing=missing,
+            categorical=categorical,
+            ordered=ordered,
+        )
         # Check the destination now, and not after minutes of work.
         path = out or Path(f"{table_name(data)}-acid{ENDING}")
         require(path.suffix == ENDING, "--out", str(path), f"a {ENDING} file")
@@ -89,12 +100,11 @@ def finetune(
 
         set_threads(threads)
         adapted = adapt(
-            frame,
+            table,
             model=model,
             steps=steps,
             seed=seed,
             device=device,
-            missing=missing,
             null_questions=null_questions,
         )
     adapted.save_or_keep(path)

@@ -39,6 +39,22 @@ Missing = Annotated[
         rich_help_panel=TABLE,
     ),
 ]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="A,B",
+        help="Columns of numbers that are codes of categories; repeatable. Texts are categories.",
+        rich_help_panel=TABLE,
+    ),
+]
+Ordered = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="A=LOW,HIGH",
+        help="A column of texts with an order, and its levels from the lowest; repeatable.",
+        rich_help_panel=TABLE,
+    ),
+]
 Separator = Annotated[
     str | None,
     typer.Option(

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -58,4 +59,15 @@ def for_a_shell(message: str) -> str:
     Options of Python, as in `null="pooled"`, become those of the command line. Control characters
     are removed, since names of columns could otherwise control the terminal.
     """
-    return re.sub(r'\b(missing|null)="(\w+)"', r"--\1 \2", printable(message))
+    message = re.sub(r'\b(missing|null)="(\w+)"', r"--\1 \2", printable(message))
+    return _TYPES.sub(_types_option, message)
+
+
+# As in categorical=["A", "B"] and ordered={"A": ["low", "high"]}.
+_TYPES = re.compile(r'\b(categorical|ordered)=(?:\{"(?P<name>.*?)": )?\[(?P<items>.*?)\]\}?')
+
+
+def _types_option(found: re.Match[str]) -> str:
+    items = found["items"].replace('"', "").replace(", ", ",")
+    words = items if found["name"] is None else f"{found['name']}={items}"
+    return f"--{found[1]} {shlex.quote(words)}"

@@ -17,6 +17,9 @@ from acid_causal.cli.options import (
     Thousands,
 )
 from acid_causal.errors import InputError, InputTypeError, listed, unknown
+from acid_causal.tables.column_types import LevelsError
+from acid_causal.tables.columns import as_float, read_column
+from acid_causal.tables.inputs import Table, read_table
 from acid_causal.tables.number_marks import Marks, read_numbers
 from acid_causal.tables.table_file import Format, check_marks
 
@@ -96,74 +99,119 @@ def with_format_options(command: Callable[..., None]) -> Callable[..., None]:
     return with_options
 
 
-def choose_columns(
-    frame: Any, keep: Sequence[str], drop: Sequence[str], marks: Marks | None = None
-) -> Any:
-    """Returns the chosen columns of a frame, and checks that they are numbers.
+def choose_columns(columns: Sequence[str], keep: Sequence[str], drop: Sequence[str]) -> list[str]:
+    """Chooses columns of a table.
 
     Args:
-        frame: a pandas DataFrame, as `read_table_file` gives it.
+        columns: names of the table's columns.
         keep: names to keep, as on the command line; empty: all.
         drop: names to leave out.
-        marks: the marks in numbers that the user named.
 
     Raises:
         OptionError: a name is not a column.
         InputError: no column is left.
-        InputTypeError: a chosen column is not numeric; the message says what to do.
     """
-    columns = list(frame.columns)
     kept = known_names(keep, columns) or columns
     dropped = known_names(drop, columns)
-    chosen = frame[[name for name in kept if name not in dropped]]
-    if not len(chosen.columns):
+    chosen = [name for name in kept if name not in dropped]
+    if not chosen:
         raise InputError("no column is left; see --columns and --drop")
-    return require_numbers(chosen, marks or Marks())
+    return chosen
 
 
-def require_numbers(frame: Any, marks: Marks, *, droppable: bool = True) -> Any:
-    """Returns a frame after checking that its columns are numbers.
+def read_columns(
+    frame: Any,
+    chosen: Sequence[str],
+    *,
+    marks: Marks,
+    missing: str,
+    categorical: Sequence[str] | None = None,
+    ordered: Sequence[str] | None = None,
+    droppable: bool = True,
+) -> Table:
+    """Reads columns of a file as numbers, categories and ordered levels.
 
     Args:
-        frame: a pandas DataFrame.
+        frame: a pandas DataFrame, as `read_table_file` gives it.
+        chosen: names of the columns to read.
         marks: the marks in numbers that the user named.
+        missing: "raise" or "drop".
+        categorical: names of columns whose values are categories, as on the command line. As in
+            `ordered`, they need not be among the chosen ones.
+        ordered: columns with an order, as on the command line: `size=small,large`, or names of
+            columns of numbers.
         droppable: whether the command has an option to leave columns out.
 
     Raises:
-        InputTypeError: a column is not numeric; the message says what to do.
+        OptionError: a name is not a column.
+        InputTypeError: a column is neither numbers nor texts, or seems to be a column of numbers
+            with mistakes in it; the message says what to do.
+        InputError: see `acid_causal.tables.inputs.read_table`.
     """
-    from pandas.api.types import is_bool_dtype, is_complex_dtype, is_numeric_dtype
-
-    odd = [
+    columns = list(frame.columns)
+    categories = [name for name in known_names(categorical or (), columns) if name in chosen]
+    orders = {
+        name: levels
+        for name, levels in _read_orders(ordered or (), columns).items()
+        if name in chosen
+    }
+    others = [
         name
-        for name in frame.columns
-        if not (is_numeric_dtype(frame[name]) or is_bool_dtype(frame[name]))
-        or is_complex_dtype(frame[name])
+        for name in chosen
+        if name not in categories and name not in orders and as_float(frame[name]) is None
     ]
-    # Integers beyond 64 bits are objects.
-    odd = [name for name in odd if not _whole_numbers(frame[name])]
-    if not odd:
-        return frame
-    faults = {name: _fault(frame[name], marks) for name in odd}
+    faults = {name: _fault(frame[name], marks) for name in others}
     told = [f"{name!r} {fault}" for name, fault in faults.items() if fault]
     if told:
         raise InputTypeError(f"columns that cannot be read as numbers: {listed(told)}")
-    shown = [f"{name!r} ({_example(frame[name])!r})" for name in odd]
-    raise InputTypeError(
-        f"columns that are not numbers (with a value of each): {listed(shown)}. "
-        "Turn yes and no into 1 and 0 and ordered levels into 0, 1, 2"
-        + (f", or leave them out: --drop {shlex.quote(','.join(odd))}" if droppable else "")
-    )
+    # A number among the texts of a spreadsheet is a name, too.
+    categories += [name for name in others if _mixes_texts(frame[name])]
+    odd = [name for name in others if name not in categories and read_column(frame[name]) is None]
+    if odd:
+        shown = [f"{name!r} ({_example(frame[name])!r})" for name in odd]
+        raise InputTypeError(
+            "columns that are neither numbers nor texts (with a value of each): "
+            f"{listed(shown)}. Turn them into numbers" + _leave_out(odd, droppable)
+        )
+    table = frame[list(chosen)]
+    try:
+        return read_table(table, missing=missing, categorical=categories, ordered=orders)
+    except LevelsError as error:
+        raise InputError(f"{error}{_leave_out(error.columns, droppable)}") from error
 
 
-def _whole_numbers(column: Any) -> bool:
-    values = column.dropna() if column.dtype.kind == "O" else ()
-    return len(values) > 0 and all(type(value) is int for value in values)
+def _leave_out(names: Sequence[str], droppable: bool) -> str:
+    return f", or leave them out: --drop {shlex.quote(','.join(names))}" if droppable else ""
+
+
+def _read_orders(texts: Sequence[str], columns: Sequence[str]) -> dict[str, list[str]]:
+    """Reads the names of ordered columns, and their levels where these are listed."""
+    orders: dict[str, list[str]] = {}
+    for text in texts:
+        if "=" not in text or text in columns:
+            orders.update((name, []) for name in known_names([text], columns))
+            continue
+        # A name may have the sign itself.
+        ends = [k for k, mark in enumerate(text) if mark == "=" and text[:k].strip() in columns]
+        end = ends[-1] if ends else text.index("=")
+        name = text[:end].strip()
+        if name not in columns:
+            raise unknown("column", name, columns)
+        orders[name] = [level.strip() for level in text[end + 1 :].split(",")]
+    return orders
+
+
+def _mixes_texts(column: Any) -> bool:
+    """Says whether a column holds texts and other values."""
+    if column.dtype.kind != "O" or hasattr(column, "cat"):
+        return False
+    texts = [isinstance(value, str) for value in column.dropna()]
+    return any(texts) and not all(texts)
 
 
 def _fault(column: Any, marks: Marks) -> str:
     """Says why a column of mostly numbers cannot be read; "" if most of it is not numbers."""
-    if column.dtype.kind != "O" and str(column.dtype) not in ("str", "string"):
+    if column.dtype.kind != "O" or hasattr(column, "cat"):
         return ""
     texts = [None if value != value or value is None else str(value).strip() for value in column]
     found = read_numbers([text for text in texts if text is not None], marks)
@@ -180,7 +228,10 @@ def _fault(column: Any, marks: Marks) -> str:
         if len(found.culprits) == 1 and where != "the last row"
         else "mend or remove it"
     )
-    return f"holds {text[:40]!r} in {where}{more}, and numbers elsewhere; {advice}"
+    return (
+        f"holds {text[:40]!r} in {where}{more}, and numbers elsewhere; {advice}, or, if all are "
+        f"names of categories, pass --categorical {shlex.quote(str(column.name))}"
+    )
 
 
 def _example(column: Any) -> str:

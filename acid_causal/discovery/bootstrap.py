@@ -25,7 +25,8 @@ from acid_causal.discovery.graph_search import load_options, search_graph
 from acid_causal.discovery.mixed_graph import Endpoints, mark_between
 from acid_causal.errors import InputError, require, unknown
 from acid_causal.progress import progress_bar
-from acid_causal.tables.inputs import MIN_SAMPLES, Table, read_table
+from acid_causal.tables.column_types import Ordered, Selection
+from acid_causal.tables.inputs import MIN_SAMPLES, Table, as_table
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,8 @@ def bootstrap_graphs(
     n_jobs: int | None = None,
     progress: bool = False,
     missing: str = defaults.MISSING,
+    categorical: Selection = (),
+    ordered: Ordered = (),
     **search: Any,
 ) -> GraphFrequencies:
     """Searches for the graph on many samples of the rows.
@@ -86,6 +89,8 @@ def bootstrap_graphs(
             value of `joblib.parallel_config`. Each process uses one thread.
         progress: show a bar on standard error, if that is a terminal.
         missing: "raise" or "drop"; see `Tester`.
+        categorical: columns of unordered categories; see `Tester`.
+        ordered: columns to be ranked; see `Tester`.
         **search: options of each search, as `search_graph` takes them: `method`, `alpha`,
             `knowledge`, `max_size` and options of the tester, such as `model` and `device`.
 
@@ -104,7 +109,7 @@ def bootstrap_graphs(
         raise unknown("value of rows:", rows, ROWS)
     require(0 < fraction <= 1, "fraction", fraction, "above 0 and at most 1")
     require(samples >= 1, "samples", samples, "at least 1")
-    table = data if isinstance(data, Table) else read_table(data, missing=missing)
+    table = as_table(data, missing=missing, categorical=categorical, ordered=ordered)
     n = len(table.values)
     size = n if rows == "bootstrap" else round(fraction * n)
     if size < MIN_SAMPLES:
@@ -147,8 +152,5 @@ def _search_rows(
     """Runs the search on some of the rows, in a worker."""
     if os.getppid() == parent:
         _end_with(parent)
-    absent = None if table.absent is None else table.absent[rows]
-    if absent is not None and not absent.any():
-        absent = None
-    found = search_graph(Table(table.values[rows], table.columns, absent), **options)
+    found = search_graph(table.take(rows), **options)
     return found.endpoints, found.warnings

@@ -19,7 +19,8 @@ from acid_causal.discovery.mixed_graph import Endpoints, links
 from acid_causal.discovery.provenance import describe_run
 from acid_causal.discovery.summary import html_summary, text_summary
 from acid_causal.errors import require, warn
-from acid_causal.tables.inputs import Question, Table, read_table
+from acid_causal.tables.column_types import Ordered, Selection
+from acid_causal.tables.inputs import Question, as_table
 from acid_causal.tables.table_notes import notes_on
 from acid_causal.weights.checkpoint import TrainedModel
 
@@ -137,13 +138,15 @@ def discover(
     seed: int = 0,
     n_jobs: int | None = None,
     missing: str = defaults.MISSING,
+    categorical: Selection = (),
+    ordered: Ordered = (),
     progress: bool = False,
     **options: Any,
 ) -> Discovery:
     """Discovers the causal graph of a table.
 
     Args:
-        table: array or DataFrame (n, d) of numbers, samples by variables.
+        table: array or DataFrame (n, d), samples by variables. Columns of texts are categories.
         method: "pc" (no hidden common causes) or "fci" (with hidden common causes).
         alpha: level of each test, in (0, 1).
         model: name of a shipped model, path of a weights file, or a loaded model.
@@ -156,6 +159,9 @@ def discover(
         seed: seed of the samples.
         n_jobs: number of processes; -1: one per core.
         missing: "raise", or "drop" to leave out the rows that are incomplete in a test's columns.
+        categorical: columns whose values are unordered categories whatever their type, by names or
+            indices; see `acid_causal.tables.inputs.read_table`.
+        ordered: columns to be ranked; see there.
         progress: show bars on standard error; a line a minute if that is no terminal.
         **options: of the tester: `device`, `null`, `permutations`, `draws`, `cache_bytes`,
             `batch_entries`.
@@ -174,7 +180,7 @@ def discover(
         Colombo, Maathuis (2014), Order-Independent Constraint-Based Causal Structure Learning.
     """
     require(_is_count(bootstrap), "bootstrap", bootstrap, "a number of samples, or 0")
-    data = table if isinstance(table, Table) else read_table(table, missing=missing)
+    data = as_table(table, missing=missing, categorical=categorical, ordered=ordered)
     knowledge = knowledge or Knowledge()
     search: dict[str, Any] = {
         "method": method,

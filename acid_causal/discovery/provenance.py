@@ -36,6 +36,7 @@ def describe_run(
             "columns": len(table.columns),
             "missing_values": 0 if table.absent is None else int(table.absent.sum()),
             "sha256": table.sha256,
+            "variables": table.describe_columns(),
         },
         "model": settings["model"],
         "search": {

@@ -206,7 +206,7 @@ def _ties(q: _Question) -> str | None:
         return (
             f"{q.shown} conditions on a column of {q.rows.distinct_values(codes[0])} different "
             "whole numbers, which regressions cannot fit if they are codes of unordered "
-            f"categories: if so, {q.effect}"
+            "categories: if so, pass categorical=[...]"
         )
     if not any(q.rows.tie_chance(k) > TIES for k in columns):
         return None

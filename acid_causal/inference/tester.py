@@ -33,15 +33,15 @@ from acid_causal.inference.result import (
 from acid_causal.inference.result import independent_result
 from acid_causal.inference.rows import Rows
 from acid_causal.settings import answering_settings
+from acid_causal.tables.column_types import Ordered, Selection
 from acid_causal.tables.inputs import (
     MIN_SAMPLES,
     Columns,
     Question,
-    Table,
+    as_table,
     join_tables,
     normalise_question,
     read_question,
-    read_table,
 )
 from acid_causal.weights.checkpoint import TrainedModel
 from acid_causal.weights.shared import shared_model
@@ -57,6 +57,8 @@ OPTIONS = frozenset(
         "alpha",
         "draws",
         "missing",
+        "categorical",
+        "ordered",
         "cache_bytes",
         "batch_entries",
     }
@@ -85,6 +87,10 @@ class Tester:
         draws: most draws of the checked null for each question, 1 / alpha - 1 or more; None:
             10 / alpha - 1, which is 199 at alpha = .05.
         missing: "raise", or "drop" to leave out the rows that are incomplete in a test's columns.
+        categorical: columns whose values are unordered categories whatever their type, as integer
+            codes are, by names or indices; those of texts are without being named. See
+            `acid_causal.tables.inputs.read_table`.
+        ordered: columns to be ranked; see there.
         cache_bytes: limit of the cache of encodings. Encodings of one batch are kept or dropped
             together, so that a limit below the size of a batch keeps none.
         batch_entries: bound on the scalars encoded at once; it limits memory and has no effect on
@@ -109,6 +115,8 @@ class Tester:
         alpha: float = defaults.ALPHA,
         draws: int | None = None,
         missing: str = defaults.MISSING,
+        categorical: Selection = (),
+        ordered: Ordered = (),
         cache_bytes: int = 512 * 2**20,
         batch_entries: int = 32_768,
         notices: Notices | None = None,
@@ -118,7 +126,7 @@ class Tester:
         check_draws(permutations)
         if batch_entries < 1 or cache_bytes < 0:
             raise OptionError("batch_entries must be positive and cache_bytes not negative")
-        table = data if isinstance(data, Table) else read_table(data, missing=missing)
+        table = as_table(data, missing=missing, categorical=categorical, ordered=ordered)
         self.table = table
         self.columns = list(table.columns)
         self.n, self.d = table.values.shape
@@ -326,6 +334,8 @@ def ci_test(
     alpha: float = defaults.ALPHA,
     draws: int | None = None,
     missing: str = defaults.MISSING,
+    categorical: Selection = (),
+    ordered: Ordered = (),
 ) -> CITestResult:
     """Tests whether X and Y are independent given Z, each of one or several components.
 
@@ -341,6 +351,10 @@ def ci_test(
         alpha: the level at which you decide, for the checked null.
         draws: most draws of the checked null; None: 10 / alpha - 1.
         missing: "raise", or "drop" to leave out incomplete rows.
+        categorical: columns whose values are unordered categories: names of a DataFrame's columns,
+            or "x", "y" or "z" for all columns of one of these; see
+            `acid_causal.tables.inputs.join_tables`.
+        ordered: columns to be ranked; see there.
 
     Returns:
         The statistic (logit), the p-value, the probability of dependence, and how the question
@@ -353,7 +367,9 @@ def ci_test(
     References:
         Duong, Hoang, Nguyen (2025), Amortized Conditional Independence Testing.
     """
-    table, (of_x, of_y, of_z) = join_tables(x, y, z, missing=missing)
+    table, (of_x, of_y, of_z) = join_tables(
+        x, y, z, missing=missing, categorical=categorical, ordered=ordered
+    )
     tester = Tester(
         table,
         model=model,

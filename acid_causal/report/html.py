@@ -6,7 +6,7 @@ so it works offline. Text from the user's table is escaped.
 
 import base64
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from io import BytesIO
 from pathlib import Path
@@ -35,6 +35,8 @@ from acid_causal.report.labels import arrow, given_text, printable, pvalue_text
 
 _ALGORITHMS = {"pc": "PC", "fci": "FCI"}
 _BINS = 20
+# Levels of a variable that are named.
+_MOST_LEVELS = 12
 # Colours of the histogram by size of the conditioning set; larger sets have the last colour.
 _SIZE_COLORS = ("#0B4A8F", "#4C86C0", "#93BBE0", "#D3E3F2")
 
@@ -129,6 +131,7 @@ def _facts(made: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         f"{data['rows']:,} rows x {data['columns']} columns, "
         f"{f'{gaps:,} values missing' if gaps else 'no value missing'}, sha256 {data['sha256']}",
     )
+    yield "variables", "; ".join(_variables(data["variables"]))
     yield "model", f"{made['model']['name']}, sha256 {made['model']['sha256']}"
     size = "any size" if search["max_size"] is None else f"at most {search['max_size']}"
     yield (
@@ -152,6 +155,24 @@ def _facts(made: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "samples", f"{how['samples']}, {drawn}, seed {how['seed']}"
     yield "versions", ", ".join(f"{name} {number}" for name, number in made["versions"].items())
     yield "machine", made["machine"]
+
+
+def _variables(described: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yields the number of numeric columns, and the levels of each other one."""
+    numbers = sum(variable["type"] == "numeric" for variable in described)
+    if numbers:
+        yield f"{numbers} of numbers"
+    for variable in described:
+        if variable["type"] == "numeric":
+            continue
+        ordered = variable["type"] == "ordered"
+        names = [printable(level) for level in variable["levels"]]
+        more = len(names) - _MOST_LEVELS
+        shown = (" < " if ordered else ", ").join(names[:_MOST_LEVELS])
+        yield (
+            f"{printable(variable['name'])}: {'ordered levels' if ordered else 'categories'} "
+            f"{shown}{f' and {more} more' if more > 0 else ''}"
+        )
 
 
 def _knowledge(made: Mapping[str, Any]) -> list[str]:

@@ -2,11 +2,22 @@
 
 from typing import Any
 
+import numpy as np
+from jaxtyping import Float, Shaped
+from numpy.typing import NDArray
+
 from acid_causal import defaults
-from acid_causal.tables.inputs import Array, read_table
+from acid_causal.tables.column_types import Ordered, Selection
+from acid_causal.tables.inputs import read_table
 
 
-def read_frame(data: Any, *, missing: str = defaults.MISSING) -> tuple[Array, list[str]]:
+def read_frame(
+    data: Any,
+    *,
+    missing: str = defaults.MISSING,
+    categorical: Selection = (),
+    ordered: Ordered = (),
+) -> tuple[Float[NDArray[np.float64], "n d"] | Shaped[NDArray[np.object_], "n d"], list[str]]:
     """Returns the values and the names of a DataFrame's columns, as `pc` and `fci` take them.
 
     ```python
@@ -15,14 +26,26 @@ def read_frame(data: Any, *, missing: str = defaults.MISSING) -> tuple[Array, li
     ```
 
     Args:
-        data: DataFrame or array of numbers, samples by variables, (n, d).
+        data: DataFrame or array, samples by variables, (n, d).
         missing: "raise", or "drop" for a test that is given the same option.
+        categorical: columns whose values are unordered categories whatever their type; see
+            `acid_causal.tables.inputs.read_table`.
+        ordered: columns to be ranked; see there.
 
     Returns:
-        A new array, (n, d), and d names; those of an array's columns are X1, X2 and so on.
+        A new array, (n, d), and d names; those of an array's columns are X1, X2 and so on. The
+        array is of floats. If a column is a category it is of objects and has the names of levels
+        there, from which `acid` knows the category again.
 
     Raises:
         InputError, InputTypeError, OptionError: see `acid_causal.tables.inputs.read_table`.
     """
-    table = read_table(data, missing=missing)
-    return table.values, list(table.columns)
+    table = read_table(data, missing=missing, categorical=categorical, ordered=ordered)
+    if not table.categories:
+        return table.values, list(table.columns)
+    values = table.values.astype(object)
+    for k, levels in table.categories.items():
+        names = np.array([*levels, None], dtype=object)
+        # A missing value takes the last one.
+        values[:, k] = names[np.nan_to_num(table.values[:, k], nan=-1).astype(int)]
+    return values, list(table.columns)

@@ -4,28 +4,41 @@ import hashlib
 import json
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from decimal import Decimal
-from fractions import Fraction
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from numbers import Integral, Rational, Real
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 
 from acid_causal import defaults
 from acid_causal.choices import MISSING
-from acid_causal.errors import InputError, InputTypeError, listed, unknown, warn
+from acid_causal.errors import (
+    InputError,
+    InputTypeError,
+    OptionError,
+    listed,
+    unknown,
+    warn,
+)
+from acid_causal.tables.column_types import (
+    CATEGORICAL,
+    NUMERIC,
+    ORDERED,
+    Declared,
+    Ordered,
+    Selection,
+    check_levels,
+    declare,
+    selected,
+)
+from acid_causal.tables.columns import Array, is_pandas, read_column
 
-Array = NDArray[np.float64]
 Columns = tuple[int, ...]
 Question = tuple[int, int, Columns]
 
 MIN_SAMPLES = 4
-# Floats represent every integer up to this one exactly.
-_LARGEST_WHOLE = 2**53
 
 
 @dataclass(frozen=True)
@@ -39,12 +52,15 @@ class Table:
         absent: where values are missing; None if none is.
         categories: names of the levels of unordered categories, by column. Such a column holds
             codes 0, 1 and so on, which index its names; their order is arbitrary.
+        ordered: names of ordered levels, by column. Such a column holds their ranks, 0, 1 and so
+            on, and is a column of numbers otherwise.
     """
 
     values: Float[Array, "n d"]
     columns: tuple[str, ...]
     absent: Bool[NDArray[np.bool_], "n d"] | None
     categories: Mapping[int, tuple[str, ...]] = field(default_factory=dict, kw_only=True)
+    ordered: Mapping[int, tuple[str, ...]] = field(default_factory=dict, kw_only=True)
 
     @cached_property
     def sha256(self) -> str:
@@ -58,40 +74,89 @@ class Table:
         digest.update(np.ascontiguousarray(self.values).tobytes())
         return digest.hexdigest()
 
+    def take(self, rows: Int[NDArray[np.int64], " m"]) -> "Table":
+        """Returns some of the rows; levels that they lack stay known."""
+        absent = None if self.absent is None else self.absent[rows]
+        kept = absent if absent is not None and absent.any() else None
+        return replace(self, values=self.values[rows], absent=kept)
 
-def read_table(data: Any, *, missing: str = defaults.MISSING, name: str = "data") -> Table:
-    """Reads an array or a pandas DataFrame of shape (n, d).
+    def describe_columns(self) -> list[dict[str, Any]]:
+        """Returns name, type and levels of each column, as JSON values."""
+        described: list[dict[str, Any]] = []
+        for k, name in enumerate(self.columns):
+            levels = self.categories.get(k) or self.ordered.get(k)
+            kind = CATEGORICAL if k in self.categories else ORDERED if levels else NUMERIC
+            described.append({"name": name, "type": kind, "levels": levels and list(levels)})
+        return described
 
-    Args:
-        data: real numbers of any type, including booleans and columns of objects that are numbers;
-            one column for each variable. Masked values, None and pandas' NA count as missing.
-        missing: "raise" refuses NaN; "drop" lets each test leave out its incomplete rows.
-        name: name of the table in messages.
+
+def as_table(
+    data: Any,
+    *,
+    missing: str = defaults.MISSING,
+    categorical: Selection = (),
+    ordered: Ordered = (),
+) -> Table:
+    """Returns a table that was read before as it is, and reads any other; see `read_table`.
 
     Raises:
-        InputTypeError: columns that are not real numbers.
-        InputError: another number of axes, fewer than 4 rows, no column, infinities, or NaN with
-            `missing="raise"`.
-        OptionError: another value of `missing`.
+        OptionError: types of columns are given for a table that was read before.
     """
-    if missing not in MISSING:
-        raise unknown("value of missing:", missing, MISSING)
-    columns, values = _numbers(data, name)
-    n, d = values.shape
-    if n < MIN_SAMPLES or d < 1:
-        raise InputError(
-            f"{name} has {n} rows and {d} columns; a test needs at least {MIN_SAMPLES} rows and "
-            "one column (one row a sample, one column a variable)"
-        )
-    _refuse(np.isinf(values), columns, name, "infinite values", "Remove or replace them.")
-    absent = np.isnan(values)
-    if missing == "raise":
-        advice = 'Impute them, or pass missing="drop" to leave out the rows that a test lacks.'
-        _refuse(absent, columns, name, "missing values (NaN)", advice)
-    return Table(values, columns, absent if absent.any() else None)
+    if not isinstance(data, Table):
+        return read_table(data, missing=missing, categorical=categorical, ordered=ordered)
+    if selected(categorical) or selected(ordered):
+        raise OptionError("categorical and ordered are for data that are not read yet")
+    return data
 
 
-def join_tables(x: Any, y: Any, z: Any, *, missing: str) -> tuple[Table, tuple[Columns, ...]]:
+def read_table(
+    data: Any,
+    *,
+    missing: str = defaults.MISSING,
+    categorical: Selection = (),
+    ordered: Ordered = (),
+    name: str = "data",
+    columns: Sequence[str] | None = None,
+) -> Table:
+    """Reads an array or a DataFrame of pandas, polars or pyarrow, of shape (n, d).
+
+    Numbers and booleans are numbers. Texts and unordered pandas categories are categories. An
+    ordered pandas category becomes the ranks of its levels.
+
+    Args:
+        data: one column for each variable; real numbers of any type, including booleans and
+            objects that are numbers, or texts. Masked values, None and pandas' NA count as missing.
+        missing: "raise" refuses NaN; "drop" lets each test leave out its incomplete rows.
+        categorical: columns whose values are unordered categories whatever their type, as integer
+            codes are: names, or indices.
+        ordered: columns to be ranked, by names or indices: numbers, or pandas categories in the
+            order in which they are declared. For texts a mapping that lists the levels of each
+            column from the lowest to the highest: `{"size": ["small", "large"]}`.
+        name: name of the table in messages.
+        columns: names of the columns instead of those of the data.
+
+    Raises:
+        InputTypeError: columns that are neither numbers nor texts.
+        InputError: another number of axes, fewer than 4 rows, no column, infinities, NaN with
+            `missing="raise"`, a category of too many levels, or an order that is not known.
+        OptionError: another value of `missing`, or no such column in `categorical` or `ordered`.
+    """
+    brought = _split(_as_array(data, name), name)
+    names = brought.names if columns is None else tuple(columns)
+    called = list(zip(brought.labels, names, strict=True))
+    declared = declare(called, categorical, ordered)
+    return _read(brought.columns, names, declared, missing, name)
+
+
+def join_tables(
+    x: Any,
+    y: Any,
+    z: Any,
+    *,
+    missing: str,
+    categorical: Selection = (),
+    ordered: Ordered = (),
+) -> tuple[Table, tuple[Columns, ...]]:
     """Reads X, Y and Z of one test into one table.
 
     Args:
@@ -99,6 +164,10 @@ def join_tables(x: Any, y: Any, z: Any, *, missing: str) -> tuple[Table, tuple[C
         y: (n,) or (n, d_y).
         z: (n,) or (n, d_z); None, [] or no column for an empty conditioning set.
         missing: see `read_table`.
+        categorical: see `read_table`. Besides names of a DataFrame's columns: "x", "y" and "z" for
+            all columns of one of these, "z[X2]" for the second column of an array, or indices
+            among the columns of x, y and z together.
+        ordered: likewise.
 
     Returns:
         The table, and the columns of X, of Y and of Z.
@@ -111,30 +180,48 @@ def join_tables(x: Any, y: Any, z: Any, *, missing: str) -> tuple[Table, tuple[C
     if not _is_empty(given):
         parts["z"] = given
     _check_labels(parts)
-    tables = [
-        read_table(_as_columns(part), missing=missing, name=name) for name, part in parts.items()
+    brought = {name: _split(_as_columns(part), name) for name, part in parts.items()}
+    called = [
+        (label if isinstance(label, str) and is_pandas(parts[name]) else None, whole, name)
+        for name, part in brought.items()
+        for label, whole in zip(part.labels, part.joined(name), strict=True)
     ]
+    declared = declare(called, categorical, ordered)
+    groups: list[Columns] = []
+    tables: list[Table] = []
+    for name, part in brought.items():
+        start = groups[-1][-1] + 1 if groups else 0
+        groups.append(tuple(range(start, start + len(part.columns))))
+        own = {k - start: order for k, order in declared.items() if k in groups[-1]}
+        tables.append(_read(part.columns, part.names, own, missing, name))
     lengths = [len(table.values) for table in tables]
     if len(set(lengths)) > 1:
         shown = ", ".join(f"{name} has {n}" for name, n in zip("xyz", lengths, strict=False))
         raise InputError(f"x, y and z must have the same number of rows; {shown}")
-    names = [
-        f"{name}[{column}]"
-        for name, table in zip("xyz", tables, strict=False)
-        for column in table.columns
-    ]
     values = np.hstack([table.values for table in tables])
     absent = np.isnan(values)
-    ends = list(np.cumsum([table.values.shape[1] for table in tables]))
-    ends += [ends[-1]] * (3 - len(ends))
-    groups = tuple(tuple(range(a, b)) for a, b in zip([0, *ends[:-1]], ends, strict=True))
-    return Table(values, tuple(names), absent if absent.any() else None), groups
+    table = Table(
+        values,
+        tuple(whole for name, part in brought.items() for whole in part.joined(name)),
+        absent if absent.any() else None,
+        categories=_joined(groups, [table.categories for table in tables]),
+        ordered=_joined(groups, [table.ordered for table in tables]),
+    )
+    return table, (*groups, *[()] * (3 - len(groups)))
+
+
+def _joined(
+    groups: Sequence[Columns], levels: Sequence[Mapping[int, tuple[str, ...]]]
+) -> dict[int, tuple[str, ...]]:
+    """Joins the levels of several tables whose columns have these places in the joined one."""
+    pairs = zip(groups, levels, strict=True)
+    return {group[k]: names for group, own in pairs for k, names in own.items()}
 
 
 def _check_labels(parts: Mapping[str, Any]) -> None:
     """Warns if parts have the same labels of rows in different orders; a lagged part has others."""
     (first, labels), *others = [
-        (name, part.index if _is_pandas(part) else None) for name, part in parts.items()
+        (name, part.index if is_pandas(part) else None) for name, part in parts.items()
     ]
     for name, others_labels in others:
         if labels is None or others_labels is None or labels.equals(others_labels):
@@ -150,7 +237,7 @@ def _as_columns(part: Any) -> Any:
     """Reads one variable as a table of one column."""
     if part.ndim != 1:
         return part
-    return part.to_frame() if _is_pandas(part) else part[:, None]
+    return part.to_frame() if is_pandas(part) else part[:, None]
 
 
 def _is_empty(part: Any) -> bool:
@@ -233,50 +320,103 @@ def _index(value: Any, d: int) -> int:
     return index
 
 
-def _numbers(data: Any, name: str) -> tuple[tuple[str, ...], Float[Array, "n d"]]:
-    """Copies data to float64 column by column, and names the columns that are not numbers."""
-    array = _as_array(data, name)
+@dataclass(frozen=True)
+class _Brought:
+    """The columns of a table as the user brings them.
+
+    Attributes:
+        labels: of a DataFrame's columns; those of an array have their names.
+        names: of the columns.
+        columns: the columns, each (n,).
+    """
+
+    labels: Sequence[Any]
+    names: tuple[str, ...]
+    columns: Sequence[Any]
+
+    def joined(self, part: str) -> list[str]:
+        """Returns the names of the columns in a table that joins X, Y and Z."""
+        return [f"{part}[{name}]" for name in self.names]
+
+
+def _split(array: Any, name: str) -> _Brought:
+    """Splits a table into its columns."""
     if array.ndim != 2:
-        what = str(array.shape) if array.ndim else f"a single {type(data).__name__}"
+        what = str(array.shape) if array.ndim else f"a single {type(array.item()).__name__}"
         raise InputError(f"{name} must have shape (n, d), samples by variables, not {what}")
     n, d = array.shape
-    if _is_pandas(array):
-        columns = tuple(str(c) for c in array.columns)
-        parts = [array.iloc[:, k] for k in range(d)]
-    else:
-        columns = tuple(f"X{k + 1}" for k in range(d))
-        parts = [array[:, k] for k in range(d)]
-    values = np.empty((n, d), dtype=np.float64)
-    refused = []
-    for k, part in enumerate(parts):
-        number = _as_float(part)
-        if number is None:
-            refused.append(f"{columns[k]!r} ({part.dtype})")
+    if n < MIN_SAMPLES or d < 1:
+        raise InputError(
+            f"{name} has {n} rows and {d} columns; a test needs at least {MIN_SAMPLES} rows and "
+            "one column (one row a sample, one column a variable)"
+        )
+    if is_pandas(array):
+        labels = list(array.columns)
+        return _Brought(labels, tuple(map(str, labels)), [array.iloc[:, k] for k in range(d)])
+    names = tuple(f"X{k + 1}" for k in range(d))
+    return _Brought(names, names, [array[:, k] for k in range(d)])
+
+
+def _read(
+    columns: Sequence[Any], names: tuple[str, ...], declared: Declared, missing: str, name: str
+) -> Table:
+    """Reads columns; see `read_table`."""
+    if missing not in MISSING:
+        raise unknown("value of missing:", missing, MISSING)
+    read, refused = [], []
+    for k, column in enumerate(columns):
+        try:
+            one = read_column(
+                column,
+                categorical=k in declared and declared[k] is None,
+                order=declared.get(k),
+            )
+        except InputError as error:
+            raise InputError(
+                f"{names[k]!r} of {name} {error}. Pass its levels from the lowest to the highest, "
+                f'as in ordered={{"{names[k]}": ["low", "high"]}}'
+            ) from error
+        if one is None:
+            refused.append(f"{names[k]!r} ({column.dtype})")
         else:
-            values[:, k] = number
-    # -0.0 becomes 0.0, and every NaN has the same bits, so that equal tables hash equal.
-    values += 0.0
-    values[np.isnan(values)] = np.nan
+            read.append(one)
     if refused:
         raise InputTypeError(
-            f"{name} has columns that are not real numbers: {listed(refused)}. "
-            "Encode or leave out these columns."
+            f"{name} has columns that are neither numbers nor texts: {listed(refused)}. Encode or "
+            'leave out these columns; categorical=["A"] takes the values of A for categories.'
         )
-    return columns, values
-
-
-def _is_pandas(part: Any) -> bool:
-    """Recognises a Series or a DataFrame without importing pandas."""
-    return hasattr(part, "iloc")
+    values = np.stack([column.values for column in read], axis=1)
+    # -0.0 becomes 0.0, and every NaN has the same bits, so that equal tables hash equal.
+    values += 0.0
+    absent = np.isnan(values)
+    values[absent] = np.nan
+    _refuse(np.isinf(values), names, name, "infinite values", "Remove or replace them.")
+    if missing == "raise":
+        advice = 'Impute them, or pass missing="drop" to leave out the rows that a test lacks.'
+        _refuse(absent, names, name, "missing values (NaN)", advice)
+    check_levels(read, names, name)
+    levels = {k: column for k, column in enumerate(read) if column.levels}
+    return Table(
+        values,
+        names,
+        absent if absent.any() else None,
+        categories={k: one.levels for k, one in levels.items() if not one.ordered},
+        ordered={k: one.levels for k, one in levels.items() if one.ordered},
+    )
 
 
 def _as_array(data: Any, name: str) -> Any:
     """Converts to an array, but leaves pandas objects and masked arrays as they are."""
-    if _is_pandas(data) or isinstance(data, np.ma.MaskedArray):
+    if hasattr(data, "to_pandas") and not is_pandas(data):
+        data = _to_pandas(data, name)
+    if is_pandas(data) or isinstance(data, np.ma.MaskedArray):
         return data
     masked = isinstance(data, list | tuple) and any(isinstance(p, np.ma.MaskedArray) for p in data)
     try:
-        return np.ma.asarray(data) if masked else np.asarray(data)
+        array = np.ma.asarray(data) if masked else np.asarray(data)
+        # numpy makes texts of numbers that stand beside texts in a list.
+        mixed = array.dtype.kind == "U" and not isinstance(data, np.ndarray)
+        return np.asarray(data, dtype=object) if mixed else array
     except ValueError as error:
         raise InputError(
             f"{name} cannot be read as an array, samples by variables: {error}. "
@@ -288,74 +428,15 @@ def _as_array(data: Any, name: str) -> Any:
         ) from error
 
 
-def _as_float(column: Any) -> Float[Array, " n"] | None:
-    """Converts a column to floats, with NaN for missing values; None if it is not numeric."""
-    if column.dtype.kind == "O":
-        return _objects_as_float(column)
-    if column.dtype.kind not in "biuf":
-        return None
-    if _is_pandas(column):
-        number = np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
-    else:
-        with np.errstate(over="ignore"):
-            number = column.astype(np.float64)
-        if isinstance(number, np.ma.MaskedArray):
-            number = number.filled(np.nan)
-    # pandas would convert nullable integers to float64, which loses digits.
-    own = isinstance(column.dtype, np.dtype)
-    return _centred(np.asarray(column) if own else column.to_numpy(dtype=object), number)
-
-
-def _objects_as_float(column: Any) -> Float[Array, " n"] | None:
-    """Converts a column of objects; None if some of them are neither numbers nor missing."""
-    # A categorical column of integers is refused: its numbers are codes and not amounts.
-    if hasattr(column, "cat"):
-        return None
-    objects = np.asarray(column)
-    if isinstance(column, np.ma.MaskedArray):
-        objects = objects.copy()
-        objects[np.ma.getmaskarray(column)] = None
-    kinds = set(map(type, objects))
-    nothing = {kind for kind in kinds if kind is type(None) or kind.__name__ == "NAType"}
-    if not all(issubclass(kind, Real | Decimal | np.bool_) for kind in kinds - nothing):
-        return None
-    number = np.array([np.nan if type(one) in nothing else _nearest_float(one) for one in objects])
-    return _centred(objects, number)
-
-
-def _centred(exact: Any, number: Float[Array, " n"]) -> Float[Array, " n"]:
-    """Subtracts the median before rounding to floats, if different numbers would become equal.
-
-    This happens to integers beyond 2^53, such as nanoseconds since 1970. A shift does not change
-    the answers of the test.
-
-    Args:
-        exact: the original numbers.
-        number: the nearest floats; NaN where a number is missing.
-    """
-    there = np.isfinite(number)
-    if not there.any() or np.abs(number[there]).max() < _LARGEST_WHOLE:
-        return number
-    values = exact[there].tolist() if exact.dtype.kind in "iu" else list(exact[there])
-    if all(isinstance(value, Rational | Decimal) for value in values):
-        values = [int(v) if isinstance(v, Integral) else Fraction(v) for v in values]
-    elif exact.dtype.kind != "f" or exact.dtype.itemsize == number.itemsize:  # already float64
-        return number
-    if len(set(values)) == len(np.unique(number[there])):
-        return number
-    median = sorted(values)[len(values) // 2]
-    shifted = number.copy()
-    shifted[there] = [float(value - median) for value in values]
-    return shifted
-
-
-def _nearest_float(number: Any) -> float:
+def _to_pandas(data: Any, name: str) -> Any:
+    """Converts a table or a column of polars, pyarrow and the like."""
     try:
-        return float(number)
-    except OverflowError:  # an integer or a fraction beyond 1e308; reported as infinite
-        return np.inf
-    except ValueError:  # Decimal's signalling NaN
-        return np.nan
+        return data.to_pandas()
+    except ImportError as error:
+        raise InputTypeError(
+            f"{name} is a {type(data).__module__}.{type(data).__name__}, which needs another "
+            f"package to be read: {error}"
+        ) from error
 
 
 def _refuse(

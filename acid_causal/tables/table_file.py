@@ -203,6 +203,7 @@ def _with_numbers(path: Path, frame: Any, form: Format, raw: Any) -> Any:
         if texts is None:
             continue
         found = read_numbers(texts.dropna(), form.marks)
+        frame[name] = texts
         if found.values:
             frame[name] = _mapped(texts, found.values)
             if found.reading is not None and found.reading.decimal == ",":
@@ -223,7 +224,7 @@ def _with_numbers(path: Path, frame: Any, form: Format, raw: Any) -> Any:
 def _reread(frame: Any, raw: Any, marks: Marks) -> None:
     """Reads columns again that pandas read with decimal points, in a file with decimal commas.
 
-    Columns whose numbers are ambiguous stay text; `choose_columns` then refuses them.
+    Columns whose numbers are ambiguous stay text; `read_columns` then refuses them.
     """
     floats = [name for name in frame.columns if frame[name].dtype.kind == "f"]
     if not floats:

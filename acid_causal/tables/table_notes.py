@@ -1,26 +1,36 @@
-"""Notes on a table: columns of row numbers, and missing values.
+"""Notes on a table: columns of row numbers or of codes, and missing values.
 
 Notes on single questions are in `acid_causal.inference.applicability`.
 """
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from acid_causal.errors import listed
 from acid_causal.tables.inputs import Table
 
+# Two codes are as good as numbers; more than so many, or with fewer rows each, are counts.
+_FEWEST_CODES, _MOST_CODES, _ROWS_A_CODE = 3, 20, 10
+_MOST_NAMED = 10
 _INDEX_NAMES = ("", "id", "idx", "index", "row", "row_id", "rowid", "row number", "nr", "no")
 
 
 def notes_on(table: Table) -> Iterator[str]:
-    """Yields notes for the user on row numbers and missing values."""
+    """Yields notes for the user on row numbers, codes and missing values."""
     for k in range(len(table.columns)):
         if looks_like_row_number(table, k):
             yield (
                 f"the column {table.columns[k]!r} looks like a row number, not like a variable; "
                 "leave it out"
             )
+    codes = [table.columns[k] for k in range(len(table.columns)) if may_be_codes(table, k)]
+    if codes:
+        yield (
+            f"few different whole numbers in {listed(codes)} are taken for amounts or ranks: if "
+            f"they are codes of unordered categories, pass categorical={_as_list(codes)}"
+        )
     if table.absent is not None:
         gaps = table.absent.sum(axis=0)
         named = [f"{table.columns[k]} ({gaps[k]})" for k in np.flatnonzero(gaps)]
@@ -33,7 +43,7 @@ def notes_on(table: Table) -> Iterator[str]:
 def looks_like_row_number(table: Table, k: int) -> bool:
     """Says whether column k has row numbers: consecutive integers, in order or with such a name."""
     values = table.values[:, k]
-    if not np.isfinite(values).all():
+    if k in table.categories or not np.isfinite(values).all():
         return False
     name = table.columns[k].strip().lower()
     called_so = name in _INDEX_NAMES or name.startswith("unnamed:")
@@ -41,3 +51,19 @@ def looks_like_row_number(table: Table, k: int) -> bool:
     counting = np.sort(values) if called_so else values
     starts_low = values.min() in (0, 1) or called_so
     return bool(starts_low and np.array_equal(np.diff(counting), np.ones(len(values) - 1)))
+
+
+def may_be_codes(table: Table, k: int) -> bool:
+    """Says whether column k may have codes of categories: 3 to 20 different whole numbers."""
+    if k in table.categories or k in table.ordered:
+        return False
+    values = table.values[:, k]
+    values = np.unique(values[~np.isnan(values)])
+    few = _FEWEST_CODES <= len(values) <= min(_MOST_CODES, len(table.values) // _ROWS_A_CODE)
+    return few and bool((values == np.round(values)).all())
+
+
+def _as_list(names: Sequence[str]) -> str:
+    """Formats a list of names for a line of Python; a long one ends in dots."""
+    shown = ", ".join(map(json.dumps, names[:_MOST_NAMED]))
+    return f"[{shown}, ...]" if len(names) > _MOST_NAMED else f"[{shown}]"

@@ -27,7 +27,9 @@ from acid_causal.progress import Estimate, progress_bar
 from acid_causal.settings import training_settings
 from acid_causal.synthetic import Batch, Stream
 from acid_causal.synthetic.draws import seeded
-from acid_causal.tables.inputs import Array, Table, read_table
+from acid_causal.tables.column_types import Ordered, Selection
+from acid_causal.tables.columns import Array
+from acid_causal.tables.inputs import Table, as_table
 from acid_causal.training.descent import TIMED_STEPS, PairLoss, descend, make_optimiser
 from acid_causal.training.table_questions import MIN_COLUMNS, MIN_ROWS, TableStream
 from acid_causal.weights.checkpoint import TrainedModel, load_model
@@ -55,6 +57,8 @@ def finetune(
     seed: int = 0,
     device: str | torch.device = defaults.DEVICE,
     missing: str = defaults.MISSING,
+    categorical: Selection = (),
+    ordered: Ordered = (),
     null_questions: int = defaults.FINETUNING_NULL_QUESTIONS,
     name: str | None = None,
     progress: bool = True,
@@ -72,6 +76,9 @@ def finetune(
         seed: of all draws; on one device, equal seeds give equal models.
         device: "auto", "cpu", "cuda", or any torch device.
         missing: "raise", or "drop" to leave out the rows that lack a value in any column.
+        categorical: columns whose values are unordered categories; see
+            `acid_causal.tables.inputs.read_table`.
+        ordered: columns to be ranked; see there.
         null_questions: H0 questions that the null is fitted to in the end.
         name: of the new model; default: the old one's and "-finetuned".
         progress: show bars.
@@ -90,7 +97,7 @@ def finetune(
     where = resolve_device(device)
     parent = model if isinstance(model, TrainedModel) else load_model(model)
     recipe = replace(parent.recipe, name=name or f"{parent.name}-finetuned", seed=seed)
-    table = read_table(data, missing=missing)
+    table = as_table(data, missing=missing, categorical=categorical, ordered=ordered)
     values = _usable(table, seed)
 
     stream = recipe.stream

@@ -215,10 +215,10 @@ def test_mistakes_end_with_a_message(
 def test_tables_with_mistakes(
     run_command: RunCommand, weights: Path, csv: Path, frame: pd.DataFrame
 ) -> None:
-    frame.assign(kind="text").to_csv(csv, index=False)
+    frame.assign(kind=[f"text {k}" for k in range(120)]).to_csv(csv, index=False)
     done = run_command("discover", csv, "--model", weights)
     assert done.code == 2
-    assert "'kind' ('text')" in done.err
+    assert "'kind' (an identifier, it seems" in done.err
     assert "--drop kind" in done.err
     frame.loc[3, "b"] = np.nan
     frame.to_csv(csv, index=False)
@@ -228,6 +228,44 @@ def test_tables_with_mistakes(
     done = run_command("discover", csv, "--model", weights, "--missing", "drop")
     assert done.code == 0
     assert done.err.startswith("warning: missing values in b (1)")
+
+
+def test_columns_of_texts_and_levels(
+    run_command: RunCommand, weights: Path, csv: Path, frame: pd.DataFrame
+) -> None:
+    frame = frame[["a", "b"]].assign(
+        kind=["red ", "blue", "red"] * 40, size=["S", "L", "M", "M"] * 30, region=[3, 1, 2] * 40
+    )
+    frame.to_csv(csv, index=False)
+    done = run_command("discover", csv, "--model", weights, "--max-size", "0", "--json")
+    assert done.code == 0
+    told = [line for line in done.err.splitlines() if "whole numbers in region" in line]
+    assert len(told) == 1
+    assert told[0].endswith("pass --categorical region")
+    types = {
+        variable["name"]: (variable["type"], variable["levels"])
+        for variable in json.loads(done.out)["provenance"]["data"]["variables"]
+    }
+    assert types == {
+        "a": ("numeric", None),
+        "b": ("numeric", None),
+        "kind": ("categorical", ["blue", "red"]),
+        "size": ("categorical", ["L", "M", "S"]),
+        "region": ("numeric", None),
+    }
+    words = ["--categorical", "region", "--ordered", "size=S,M,L", "--max-size", "0"]
+    done = run_command("discover", csv, "--model", weights, *words)
+    assert done.code == 0
+    assert "whole numbers" not in done.err
+    page = Path("my data-graph/report.html").read_text("utf-8")
+    assert (
+        "2 of numbers; kind: categories blue, red; size: ordered levels S &lt; M &lt; L; "
+        "region: categories 1, 2, 3" in page
+    )
+    done = run_command("discover", csv, "--model", weights, "--ordered", "size")
+    assert done.code == 2
+    assert "'size' of data has no order of its own" in done.err
+    assert "--ordered size=low,high" in done.err
 
 
 def test_folders_that_cannot_be_written(

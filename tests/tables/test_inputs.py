@@ -85,29 +85,14 @@ def test_keeps_names_and_copies(table: np.ndarray) -> None:
 @pytest.mark.parametrize(
     "column",
     [
-        np.array(["low", "high"] * 60),
         np.array([1, "x"] * 60, dtype=object),
+        np.array([b"a", b"b"] * 60),
         np.full(120, 1 + 2j),
         pd.date_range("2020-01-01", periods=120),
-        pd.Series(["a", "b"] * 60, dtype="category"),
-        pd.Series([1, 2] * 60, dtype="category"),
-        pd.Series([0.5, None] * 60, dtype="category"),
-        pd.Series([True, False] * 60, dtype="category"),
-        pd.Series(["1", "2"] * 60, dtype="string"),
     ],
-    ids=[
-        "strings",
-        "objects",
-        "complex",
-        "dates",
-        "categories",
-        "categories of integers",
-        "categories of floats",
-        "categories of booleans",
-        "pandas strings",
-    ],
+    ids=["objects", "bytes", "complex", "dates"],
 )
-def test_names_the_columns_that_are_not_numbers(table: np.ndarray, column: object) -> None:
+def test_names_columns_of_neither_numbers_nor_texts(table: np.ndarray, column: object) -> None:
     frame = pd.DataFrame(table, columns=list("abcdef"))
     frame["group"] = column
     with pytest.raises(InputTypeError, match=r"'group'.*[Ee]ncode"):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from acid_causal.tables.inputs import read_table
-from acid_causal.tables.table_notes import looks_like_row_number, notes_on
+from acid_causal.tables.table_notes import looks_like_row_number, may_be_codes, notes_on
 
 
 @pytest.fixture
@@ -51,3 +51,40 @@ def test_gaps(frame: pd.DataFrame) -> None:
     frame.loc[7, "sex"] = np.nan
     (gaps,) = notes_on(read_table(frame, missing="drop"))
     assert gaps.startswith("missing values in b (2), sex (1): ")
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (np.arange(50) % 3, True),
+        (np.arange(50) % 5, True),
+        (np.arange(50) % 6, False),  # fewer than ten rows each
+        (np.arange(50) % 2, False),
+        (np.arange(50) % 3 / 2, False),
+        (np.where(np.arange(50) % 3, np.nan, 1.0), False),
+        (np.r_[np.nan, np.arange(49) % 3], True),
+    ],
+)
+def test_codes(frame: pd.DataFrame, values: np.ndarray, expected: bool) -> None:
+    frame = frame.assign(region=values)
+    table = read_table(frame, missing="drop")
+    assert may_be_codes(table, 3) is expected
+    told = [note for note in notes_on(table) if "whole numbers" in note]
+    assert len(told) == expected
+    assert all("in region are taken" in note for note in told)
+    assert all('categorical=["region"]' in note for note in told)
+    if np.isfinite(values).all():
+        for told_of in (
+            read_table(frame, categorical=["region"]),
+            read_table(frame, ordered=["region"]),
+        ):
+            assert not may_be_codes(told_of, 3)
+    many = read_table(frame.assign(**{f"c{k}": values for k in range(12)}), missing="drop")
+    told = [note for note in notes_on(many) if "whole numbers" in note]
+    assert all(note.endswith(', "c8", ...]') for note in told)
+
+
+def test_codes_of_categories_are_no_row_numbers(frame: pd.DataFrame) -> None:
+    table = read_table(frame.assign(id=["a"] * 10 + ["b"] * 10 + ["c"] * 30))
+    assert not looks_like_row_number(table, 3)
+    assert list(notes_on(table)) == []

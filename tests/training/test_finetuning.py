@@ -172,7 +172,7 @@ def test_rows_that_lack_a_value(parent: TrainedModel, table: np.ndarray) -> None
         (np.zeros((100, 3)), InputError, "0 columns that vary; .* at least 2"),
         (np.arange(200.0)[:, None], InputError, "1 columns that vary; .* at least 2"),
         (np.full((200, 2), np.inf), InputError, "infinite values"),
-        (np.full((200, 2), "a"), InputTypeError, "not real numbers"),
+        (np.full((200, 2), 1j), InputTypeError, "neither numbers nor texts"),
         (np.zeros(200), InputError, "must have shape"),
     ],
 )

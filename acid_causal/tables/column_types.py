@@ -1,0 +1,117 @@
+"""Types of columns: what the user says of them, and what a category may look like."""
+
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from acid_causal.errors import InputError, OptionError, listed, unknown
+from acid_causal.tables.columns import Column, as_number
+
+NUMERIC, CATEGORICAL, ORDERED = "numeric", "categorical", "ordered"
+
+# Columns, by names or indices; the labels of a DataFrame may be anything.
+Selection = Iterable[Any] | str | int
+# The same, or the levels of each column from the lowest to the highest.
+Ordered = Selection | Mapping[Any, Sequence[Any]]
+# By column: None for unordered categories, or the levels in their order; none listed means the
+# column's own order.
+Declared = dict[int, Sequence[Any] | None]
+
+# A category may have at most this many levels, and one level for so many rows; two are always fine.
+MOST_LEVELS = 50
+_ROWS_A_LEVEL = 5
+
+
+class LevelsError(InputError):
+    """Categories have too many levels.
+
+    Attributes:
+        columns: their names.
+    """
+
+    def __init__(self, message: str, columns: Sequence[str]) -> None:
+        super().__init__(message)
+        self.columns = tuple(columns)
+
+
+def declare(names: Sequence[Sequence[Any]], categorical: Selection, ordered: Ordered) -> Declared:
+    """Finds the columns that the user names.
+
+    Args:
+        names: for each column what it may be called, in order of precedence.
+        categorical: see `acid_causal.tables.inputs.read_table`.
+        ordered: likewise.
+
+    Raises:
+        OptionError: there is no such column, or one is named as both.
+    """
+    of_order = ordered if isinstance(ordered, Mapping) else dict.fromkeys(selected(ordered), ())
+    found: Declared = {}
+    for option, keys in ((CATEGORICAL, selected(categorical)), (ORDERED, list(of_order))):
+        for key in keys:
+            for column in _columns_called(key, names, option):
+                if option == ORDERED and column in found and found[column] is None:
+                    raise OptionError(f"{key!r} is named as both categorical and ordered")
+                found[column] = None if option == CATEGORICAL else of_order[key]
+    return found
+
+
+def selected(selection: Selection) -> list[Any]:
+    """Lists the members of a selection; a single name or index counts as one."""
+    if isinstance(selection, str | bytes) or not isinstance(selection, Iterable):
+        return [selection]
+    return list(selection)
+
+
+def _columns_called(key: Any, names: Sequence[Sequence[Any]], option: str) -> list[int]:
+    number = not isinstance(key, bool | np.bool_)
+    for called in zip(*names, strict=True) if number else ():
+        if found := [k for k, name in enumerate(called) if name == key]:
+            return found
+    try:
+        index = operator.index(key) if number else -1
+    except TypeError:
+        index = -1
+    if not 0 <= index < len(names):
+        raise unknown(f"column in {option}:", key, [str(called[0]) for called in names])
+    return [index]
+
+
+def check_levels(columns: Sequence[Column], names: Sequence[str], table: str) -> None:
+    """Refuses categories with more levels than a test can use.
+
+    Args:
+        columns: of a table.
+        names: their names.
+        table: name of the table in messages.
+
+    Raises:
+        LevelsError: a category has more levels than 50 or a fifth of its rows.
+    """
+    faults = {
+        name: fault
+        for name, column in zip(names, columns, strict=True)
+        if (fault := _fault(column))
+    }
+    if faults:
+        told = [f"{name!r} {fault}" for name, fault in faults.items()]
+        raise LevelsError(
+            f"{table} has categories of too many levels: {listed(told)}. Group rare levels",
+            list(faults),
+        )
+
+
+def _fault(column: Column) -> str:
+    """Says what is wrong with the levels of a column; "" if nothing is."""
+    count = len(column.levels)
+    rows = int((~np.isnan(column.values)).sum())
+    most = min(MOST_LEVELS, max(2, rows // _ROWS_A_LEVEL))
+    if column.ordered or count <= most:
+        return ""
+    if not np.isnan([as_number(name) for name in column.levels]).any():
+        return f"({count} in {rows} rows, all of them numbers: make it a column of numbers)"
+    if count == rows:
+        return f"(an identifier, it seems: each of its {rows} values is different)"
+    return f"({count} in {rows} rows, where at most {most} can be used)"
