@@ -106,3 +106,25 @@ def test_the_checked_null_decides_at_the_level_of_the_question() -> None:
     fixed = ACID(frame, null="checked", alpha=0.02)
     fixed("x", "y", significance_level=0.05)
     assert fixed.tester.alpha == 0.02
+
+
+def test_pgmpys_categories(frame: pd.DataFrame) -> None:
+    from pgmpy.causal_discovery import PC
+
+    from acid_causal.pgmpy import ACID
+
+    mixed = pd.DataFrame({"a": frame["a"], "b": frame["b"], "code": np.arange(400) % 3})
+    mixed["kind"] = pd.Categorical(np.where(frame["a"] + frame["b"] > 0, "up", "down"))
+    test = ACID(mixed, categorical=["code"])
+    assert test.tester.table.categories == {2: ("0", "1", "2"), 3: ("down", "up")}
+    found = PC(ci_test=test, n_jobs=1, show_progress=False).fit(mixed)
+    assert {tuple(edge)[:2] for edge in found.causal_graph_.edges()} == {
+        ("a", "kind"),
+        ("b", "kind"),
+    }
+    tester = test.tester
+    test("a", "kind", data=mixed.assign(kind=mixed["kind"].astype(str)))
+    assert test.tester is tester  # the same levels
+    test("a", "kind", data=mixed.assign(kind=mixed["kind"].cat.as_ordered()))
+    assert test.tester is not tester
+    assert list(test.tester.table.ordered) == [3]

@@ -113,3 +113,38 @@ def test_options_of_the_checked_null() -> None:
     assert test.get_analytic_significance(value, 200, 2, np.array([0, 1])) <= 0.01
     with pytest.raises(OptionError, match="draws must be a whole number, 99 or more"):
         ACID(null="checked", alpha=0.01, draws=50).get_dependence_measure(array, np.array([0, 1]))
+
+
+def test_discrete_series_are_categories(tiny_model: TrainedModel) -> None:
+    from tigramite.data_processing import DataFrame
+    from tigramite.pcmci import PCMCI
+
+    from acid_causal.tigramite import ACID
+
+    rng = np.random.default_rng(5)
+    series = rng.normal(size=(120, 3))
+    series[:, 1] = rng.integers(0, 4, 120)
+    kinds = np.zeros((120, 3), dtype=int)
+    kinds[:, 1] = 1
+    kinds[:5, 2] = 1  # not throughout
+    test = ACID(model=tiny_model)
+    test.set_dataframe(DataFrame(series, data_type=kinds))
+    got = test.run_test([(0, 0)], [(1, 0)], [(2, 0)])
+    expected = ci_test(series[:, 0], series[:, 1], series[:, 2], model=tiny_model, categorical="y")
+    assert got[:2] == pytest.approx(tuple(expected))
+    numbers = ci_test(series[:, 0], series[:, 1], series[:, 2], model=tiny_model)
+    assert got[0] != pytest.approx(numbers.statistic)
+    found = PCMCI(DataFrame(series, data_type=kinds), ACID(model=tiny_model)).run_pcmci(
+        tau_max=1, pc_alpha=0.05
+    )
+    assert np.isfinite(found["p_matrix"]).all()
+    # Components of one variable, of both kinds.
+    array, xyz = series.T, np.array([0, 0, 1])
+    value = test.get_dependence_measure(array, xyz, kinds.T)
+    same = ci_test(series[:, :2], series[:, 2], model=tiny_model, categorical="x[X2]")
+    assert value == pytest.approx(same.statistic)
+    kinds[:, 0] = 1
+    other = ACID(model=tiny_model)  # tigramite keeps answers by the values alone
+    other.set_dataframe(DataFrame(series, data_type=kinds))
+    with pytest.raises(InputError, match=r"the array has categories of too many levels: '0\(t\)'"):
+        other.run_test([(0, 0)], [(1, 0)], [(2, 0)])

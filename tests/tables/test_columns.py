@@ -9,9 +9,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from acid_causal.errors import InputError, OptionError
+from acid_causal.errors import AcidWarning, InputError, OptionError
+from acid_causal.inference.tester import Tester, ci_test
 from acid_causal.tables.columns import as_float, read_column
+from acid_causal.tables.frames import read_frame
 from acid_causal.tables.inputs import join_tables, read_table
+from acid_causal.weights.checkpoint import TrainedModel
 
 LETTERS = ["b", "a", "c", "a"] * 30
 
@@ -161,3 +164,60 @@ def test_what_is_neither_number_nor_text() -> None:
     assert days.levels == ("2020-01-01 00:00:00", "2020-01-02 00:00:00")
     with pytest.raises(OptionError, match="unknown column in categorical: 2"):
         read_table(np.zeros((9, 2)), categorical=[2])
+
+
+# ---- answers -----------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::acid_causal.errors.AcidWarning")
+@pytest.mark.parametrize("model", ["acid-base", "acid-values"])
+def test_names_and_order_of_levels_and_rows_move_no_pvalue(model: str) -> None:
+    rng = np.random.default_rng(0)
+    kind, group = rng.permutation(np.arange(240) % 4), rng.integers(0, 3, 240)
+    x = rng.normal(size=240) + (kind == 2) - group
+    frame = pd.DataFrame({"x": x, "y": rng.normal(size=240) + group})
+    frame["kind"], frame["group"] = np.array(list("abcd"))[kind], np.array(list("uvw"))[group]
+    questions: list[Any] = [(0, 2, ()), (0, 2, (3,)), (2, 3, (0,)), (0, 1, (2, 3)), (1, 2, (0, 3))]
+
+    def ask(data: Any, **options: Any) -> list[float]:
+        answers = Tester(data, model=model, **options).test_many(questions)
+        return [answer.pvalue for answer in answers]
+
+    expected = ask(frame)
+    names = {"a": "z", "b": "", "c": "ä b", "d": "D"}
+    codes = frame.assign(kind=frame["kind"].map({"a": 7, "b": 2, "c": 1, "d": -3}), group=group)
+    order = rng.permutation(240)
+    forms: list[tuple[Any, dict[str, Any]]] = [
+        (frame.assign(kind=frame["kind"].map(names)), {}),
+        (frame.astype({"kind": pd.CategoricalDtype(list("dbxac"))}), {}),
+        (codes, {"categorical": ["kind", "group"]}),
+        (codes.to_numpy(dtype=float), {"categorical": [2, 3]}),
+        (frame.iloc[order], {}),
+        (frame.sort_values("kind"), {}),
+        (pl.from_pandas(frame), {}),
+        (read_frame(frame)[0], {}),
+    ]
+    for data, options in forms:
+        assert ask(data, **options) == pytest.approx(expected, abs=1e-4)
+    single = ci_test(frame["x"], frame["kind"], frame[["group"]], model=model)
+    assert single.pvalue == pytest.approx(expected[1], abs=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore::acid_causal.errors.AcidWarning")
+def test_constant_rare_and_missing_levels_have_answers(tiny_model: TrainedModel) -> None:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"x": rng.normal(size=60), "y": rng.normal(size=60), "one": "a"})
+    frame["rare"] = ["a"] * 40 + ["b"] * 17 + ["c", "c", "d"]
+    with pytest.warns(AcidWarning, match="constant columns are independent of everything"):
+        assert Tester(frame, model=tiny_model).test(0, 2).pvalue == 1.0
+    tester = Tester(frame, model=tiny_model)
+    assert tester.test(0, 1, (2,)).pvalue == tester.test(0, 1).pvalue
+    assert 0 <= tester.test(0, 3).pvalue <= 1
+    assert 0 <= tester.test(0, 1, (3,)).pvalue <= 1
+    # Each test leaves out its incomplete rows; with them the last level is gone.
+    gaps = frame.assign(x=frame["x"].where(frame["rare"] != "d"))
+    gaps.loc[3, "rare"] = None
+    lacking = Tester(gaps, model=tiny_model, missing="drop").test(0, 3, (1,))
+    complete = Tester(gaps.dropna(), model=tiny_model).test(0, 3, (1,))
+    assert lacking.n == 58
+    assert lacking.pvalue == pytest.approx(complete.pvalue, abs=1e-4)
