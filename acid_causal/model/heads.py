@@ -234,9 +234,11 @@ def joint_correlations(
     )
     of_rows, of_columns = norms
     spread = of_rows[:, :, None] * of_columns[:, None]
-    ratio = _sum_over_components(-torch.log(unexplained), r, c)
+    # 0 if a target has nothing left, such as a category of which no row has another level.
+    remains, spread = spread > 0, spread.clamp(min=1e-12)
+    ratio = _sum_over_components(-torch.log(unexplained), r, c) * remains
     noise = _sum_over_components(variance, r, c)
-    t = (n * ratio - noise) / (math.sqrt(2) * spread * noise / (d_x * d_y))
+    t = (n * ratio - noise) * remains / (math.sqrt(2) * spread * noise / (d_x * d_y))
     return t, torch.log(ratio / spread + 1e-6)
 
 

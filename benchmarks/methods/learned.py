@@ -65,7 +65,7 @@ def _ask(questions: Sequence[Question], model: TrainedModel) -> tuple[Array, NDA
 
     def read(parts: Sequence[Array | None]) -> Tensor:
         arrays = [np.empty((n, 0)) if part is None else part for part in parts]
-        return network.transform(torch.from_numpy(np.stack(arrays))).float()
+        return network.transform(torch.from_numpy(np.stack(arrays))).to(network.reads)
 
     x, y, z = (read(parts) for parts in zip(*questions, strict=True))
     with torch.inference_mode():

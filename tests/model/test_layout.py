@@ -126,7 +126,12 @@ def test_levels_without_rows_and_levels_that_z_determines_leave_nothing(network:
     category, _ = encode(network, number, x, first, second)
     assert not category.residuals[:, 2:].any()
     assert category.residuals[:, :2].abs().amax(dim=(0, 2, 3)).min() > 0.5
-    assert torch.isfinite(category.spread).all()
+    # Nothing left at all is no dependence.
+    nothing, plain = encode(network, number, first * 0 + 1, first, second)
+    with torch.inference_mode():
+        score, independent = network.score(nothing, plain), network.score(category, plain)
+    assert torch.isfinite(score).all()
+    assert score < independent + 1
 
 
 def test_more_levels_than_a_head_is_wide_take_several_components(network: ACIDModel) -> None:
