@@ -4,6 +4,7 @@ from benchmarks.experiments.calibration import CALIBRATION
 from benchmarks.experiments.consistency import CONSISTENCY
 from benchmarks.experiments.finetuning import FINETUNING
 from benchmarks.experiments.graphs import GRAPHS
+from benchmarks.experiments.mixed import MIXED
 from benchmarks.experiments.nonlinearity import NONLINEARITY
 from benchmarks.experiments.random_dags import RANDOM_DAGS
 from benchmarks.experiments.sachs_ci import SACHS_CI
@@ -27,6 +28,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         RANDOM_DAGS,
         CALIBRATION,
         CONSISTENCY,
+        MIXED,
         FINETUNING,
         GRAPHS,
         SPEED,

@@ -71,6 +71,11 @@ _STYLES = {
     "scit-two-sided": MethodStyle("SCIT, two-sided", SKY, (0, (1, 1)), ">"),
     "lcit": MethodStyle("LCIT", ORANGE, (0, (2, 1)), "X"),
     "causalts": MethodStyle("KCI (causalts)", PURPLE, (0, (5, 1, 2, 1)), "H"),
+    "degen_gauss": MethodStyle("degenerate Gaussian", ORANGE, (0, (2, 1)), "s"),
+    "cond_gauss": MethodStyle("conditional Gaussian", VERMILION, (0, (4, 1)), "^"),
+    "pillai": MethodStyle("Pillai's trace", GREEN, (0, (6, 1)), "D"),
+    "chisq": MethodStyle("chi-square", PURPLE, (0, (3, 1)), "v"),
+    "gsq": MethodStyle("G-square", INK, (0, (1, 1)), "x"),
     "gcm": MethodStyle("GCM", OLIVE, (0, (8, 1.5, 2, 1.5)), "p"),
 }
 

@@ -1,0 +1,122 @@
+"""`mixed`: single questions about tables of numbers and categories.
+
+The mechanisms are those of `benchmarks.data.mixed_questions`. There is one row for each (method,
+cell); half of a cell's datasets are dependent. Where X, Y and Z are all categories, causal-learn's
+chi-square and G-square tests are asked, too.
+"""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.data.mixed_questions import GIVEN, PAIRS, RELATIONS, draw_question
+from benchmarks.harness.jobs import Experiment, Job, Results
+from benchmarks.harness.tables import aligned
+from benchmarks.methods.mixed import ALL_CATEGORICAL, mixed_method
+from benchmarks.metrics.ci_metrics import metrics_of
+from benchmarks.pictures.mixed import draw_mixed
+
+SAMPLE_SIZES, DIMENSIONS, DATASETS = (500, 2000), (1, 2, 4), 200
+QUICK_SAMPLE_SIZES, QUICK_DIMENSIONS, QUICK_DATASETS = (300,), (2,), 20
+FIRST_SEED = 11_000_000
+LEVEL = 0.05
+
+METHODS = ("acid", "acid:acid-values", "degen_gauss", "cond_gauss", "pillai", *ALL_CATEGORICAL)
+QUICK_METHODS = ("acid", "degen_gauss", "cond_gauss", *ALL_CATEGORICAL)
+# It grows two forests for a question, which takes a second.
+SLOW = "pillai"
+
+
+def make_jobs(methods: Sequence[str], quick: bool) -> list[Job]:
+    """Lists one job for each (relation, pair, given, n, d_z, method) that the method can answer."""
+    return [
+        Job(
+            "mixed",
+            method,
+            (
+                ("relation", relation),
+                ("pair", pair),
+                ("given", given),
+                ("n", n),
+                ("d_z", d_z),
+                ("datasets", QUICK_DATASETS if quick else DATASETS),
+            ),
+            FIRST_SEED,
+        )
+        for n in (QUICK_SAMPLE_SIZES if quick else SAMPLE_SIZES)
+        for d_z in (QUICK_DIMENSIONS if quick else DIMENSIONS)
+        for relation in RELATIONS
+        for pair in PAIRS
+        for given in GIVEN
+        for method in methods
+        if (given != "mixed" or d_z > 1) and _can_answer(method, pair, given, n)
+    ]
+
+
+def _can_answer(method: str, pair: str, given: str, n: int) -> bool:
+    if method in ALL_CATEGORICAL:
+        return (pair, given) == ("category-category", "categorical")
+    return method != SLOW or n <= min(SAMPLE_SIZES)
+
+
+def run(job: Job) -> Results:
+    """Computes a method's metrics on the datasets of a cell."""
+    answer = mixed_method(job.method)
+    labels = np.arange(job.number("datasets")) % 2
+    questions = [
+        draw_question(
+            str(job["pair"]),
+            str(job["given"]),
+            job.number("n"),
+            job.number("d_z"),
+            relation=str(job["relation"]),
+            dependent=bool(label),
+            seed=job.seed + k,
+        )
+        for k, label in enumerate(labels)
+    ]
+    start = time.perf_counter()
+    pvalues = np.array([answer(question) for question in questions])
+    seconds = (time.perf_counter() - start) / len(questions)
+    found = metrics_of(pvalues, labels, LEVEL)
+    return {
+        "auc": found["auc"],
+        "type_1": found["type_1"],
+        "power": 1 - found["type_2"],
+        "seconds_per_test": seconds,
+    }
+
+
+def report(rows: pd.DataFrame, picture: Path) -> str:
+    """Prints means over cells by relation and kinds, and draws them."""
+    draw_mixed(rows, LEVEL, picture)
+    header = ("relation", "X and Y", "Z", "method", "cells", "AUC", "Type I", "power", "ms a test")
+    cells = [
+        (
+            *key,
+            len(group),
+            *(float(group[name].mean()) for name in ("auc", "type_1", "power")),
+            float(1000 * group["seconds_per_test"].mean()),
+        )
+        for key, group in rows.groupby(["relation", "pair", "given", "method"], sort=False)
+    ]
+    count = int(rows["datasets"].max()) // 2
+    halves = f"{count} independent and {count} dependent datasets a cell"
+    caption = f"Level {LEVEL}; {halves}; means over cells."
+    return "\n".join([caption, "", aligned(header, cells)])
+
+
+MIXED = Experiment(
+    name="mixed",
+    methods=METHODS,
+    quick_methods=QUICK_METHODS,
+    setting_columns=("relation", "pair", "given", "n", "d_z", "datasets"),
+    result_columns=("auc", "type_1", "power", "seconds_per_test"),
+    jobs=make_jobs,
+    run=run,
+    report=report,
+    unit=("n", "d_z"),
+)
