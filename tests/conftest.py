@@ -12,7 +12,7 @@ from commands import Done, RunCommand
 from jaxtyping import config
 
 from acid_causal import errors
-from acid_causal.calibration import fitting
+from acid_causal.calibration import fitting, skew_normal
 from acid_causal.calibration.facts import Facts
 from acid_causal.calibration.fitting import fit_null
 from acid_causal.calibration.null import NullDistribution
@@ -93,7 +93,8 @@ def weights(tmp_path: Path, tiny_model: TrainedModel) -> Path:
 
 @pytest.fixture
 def rough_null(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fits nulls to a hundred questions, for tests of what is done with them."""
+    """Fits nulls roughly, to a hundred questions, for tests of what is done with them."""
+    monkeypatch.setattr(skew_normal, "_MAX_STEPS", 3)
 
     def fit(*args: Any, **options: Any) -> NullDistribution:
         return fit_null(*args, **{**options, "questions": 100})

@@ -12,6 +12,9 @@ from acid_causal.cli.options import Device, Json, Threads, set_threads
 from acid_causal.cli.output import Stopped, print_json, warnings_as_lines
 from acid_causal.errors import WriteError
 
+# As `--from`, it means no model's weights.
+_RANDOM = "random"
+
 
 def train(
     recipe: Annotated[
@@ -25,7 +28,13 @@ def train(
         bool, typer.Option("--resume", help="Go on from the last checkpoint.")
     ] = False,
     start: Annotated[
-        str | None, typer.Option("--from", help="Start from a model's weights (a name or a file).")
+        str | None,
+        typer.Option(
+            "--from",
+            help="Start from a model's weights (a name or a file), or from random ones "
+            f"({_RANDOM}). Default: random for a recipe of your own; a shipped model goes on from "
+            "its weights.",
+        ),
     ] = None,
     device: Device = defaults.DEVICE,
     threads: Threads = 0,
@@ -43,7 +52,7 @@ def train(
     Examples:
       acid-causal train recipe.toml --out runs/mine
       acid-causal train recipe.toml --out runs/mine --resume
-      acid-causal train acid-base --from acid-base --out runs/longer
+      acid-causal train acid-base --out runs/longer
       torchrun --nproc_per_node=4 -m acid_causal.cli train recipe.toml
     """  # noqa: D301
     from acid_causal.training.state import state_file
@@ -54,12 +63,17 @@ def train(
     set_threads(threads)
     file = find_recipe(recipe)
     read = Recipe.read(file)
-    if file != recipe and start is None and not resume:
+    given, shipped = start, file != recipe
+    if shipped and given is None:
+        start = read.name
         typer.echo(
-            f"{read.name} as it is shipped had more than this recipe, which starts from random "
-            f"weights. {earlier_stages(file)} --from MODEL starts from other weights.",
+            f"{read.name} was trained in stages. {earlier_stages(file)} This run repeats the last "
+            f"stage from the shipped weights, so it has all of them and trains longer; --from "
+            f"{_RANDOM} starts from random weights and has this stage alone.",
             err=True,
         )
+    elif given == _RANDOM:
+        start = None
     folder = out or default_folder(read)
     if not resume:
         weights = folder / f"{read.name}.safetensors"
@@ -78,7 +92,7 @@ def train(
     except (KeyboardInterrupt, WriteError) as stop:
         if state_file(folder).exists():
             again = ["acid-causal", "train", str(recipe), "--out", str(folder), "--resume"]
-            again += ["--from", start] if start else []
+            again += ["--from", given] if given else []
             hint = f"go on from the last checkpoint: {shlex.join(again)}"
         else:
             hint = "no checkpoint was made; start again"

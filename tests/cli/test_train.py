@@ -44,13 +44,21 @@ def in_a_process(recipe: Path, run: Path) -> list[str | Path]:
     return [*train, "--device", "cpu", "--threads", "1"]
 
 
-def test_the_stages_of_a_shipped_model_are_told(
+def test_a_shipped_model_goes_on_from_its_weights(
     run_command: RunCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("acid_causal.training.trainer.train_model", lambda *_, **__: None)
+    started: list[str | None] = []
+    monkeypatch.setattr(
+        "acid_causal.training.trainer.train_model",
+        lambda *_, start, **__: started.append(start),
+    )
     train = ["train", "acid-mlp16", "--out", tmp_path / "run"]
-    assert "The last of three stages, each from the weights" in run_command(*train).err
-    assert run_command(*train, "--from", "acid-mlp16").err == ""
+    told = run_command(*train).err
+    assert "The last of three stages, each from the weights" in told
+    assert "This run repeats the last stage from the shipped weights" in told
+    assert run_command(*train, "--from", "random").err == ""
+    assert run_command(*train, "--from", "acid-mlp32").err == ""
+    assert started == ["acid-mlp16", None, "acid-mlp32"]
 
 
 @pytest.mark.usefixtures("rough_null")
