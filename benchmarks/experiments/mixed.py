@@ -79,7 +79,7 @@ def run(job: Job) -> Results:
         for k, label in enumerate(labels)
     ]
     start = time.perf_counter()
-    pvalues = np.array([answer(question) for question in questions])
+    pvalues = np.array([answer(each.values, each.categorical) for each in questions])
     seconds = (time.perf_counter() - start) / len(questions)
     found = metrics_of(pvalues, labels, LEVEL)
     return {

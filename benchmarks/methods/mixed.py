@@ -1,4 +1,4 @@
-"""Tests for mixed tables, each as a function of a `MixedQuestion`.
+"""Tests for mixed tables: X, Y and the members of Z are the columns of one array.
 
 andrey-core and pgmpy are optional: `pip install 'acid-causal[andrey,pgmpy]'`.
 """
@@ -7,7 +7,7 @@ import importlib
 import logging
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,12 @@ from causallearn.utils.cit import CIT
 
 from acid_causal.errors import AcidWarning, OptionError, unknown
 from acid_causal.inference.tester import Tester
-from benchmarks.data.mixed_questions import MixedQuestion
+from acid_causal.weights.checkpoint import TrainedModel
 from benchmarks.methods import DEFAULT_MODEL, learned
+from benchmarks.methods.method import Array
 
-Answer = Callable[[MixedQuestion], float]
+# Maps a table, (n, 2 + d_z), and the columns that are categories, as codes, to the p-value.
+Answer = Callable[[Array, Sequence[int]], float]
 
 # Tests of tables without a number.
 ALL_CATEGORICAL = ("chisq", "gsq")
@@ -29,20 +31,22 @@ _PACKAGES = {"andrey.core.ci": "andrey", "pgmpy.ci_tests": "pgmpy"}
 def mixed_method(name: str) -> Answer:
     """Finds a test by the name that `--methods` takes.
 
+    `acid-codes` is ACID without types: categories are arbitrary integers.
+
     Raises:
         OptionError: there is no such test, or its package is not installed.
     """
     base, _, model = name.partition(":")
     if base in ("acid", "acid-codes"):
         loaded = learned.load(model or DEFAULT_MODEL)
-        return lambda question: _acid(question, loaded, typed=base == "acid")
+        return lambda table, codes: _acid(table, codes if base == "acid" else (), loaded)
     for names, answer in (
         (("degen_gauss", "cond_gauss"), _andrey),
         (ALL_CATEGORICAL, _causal_learn),
         (("pillai",), _pillai),
     ):
         if base in names:
-            return lambda question: _number(answer(base, question))
+            return lambda table, codes: _number(answer(base, table, codes))
     raise unknown("method", name, ("acid", "degen_gauss", "cond_gauss", "pillai", *ALL_CATEGORICAL))
 
 
@@ -51,31 +55,28 @@ def _number(pvalue: float) -> float:
     return 1.0 if math.isnan(pvalue) else float(pvalue)
 
 
-def _acid(question: MixedQuestion, model: Any, *, typed: bool) -> float:
-    """Asks ACID; without types categories are arbitrary integers."""
+def _acid(table: Array, codes: Sequence[int], model: TrainedModel) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AcidWarning)
-        categorical = question.categorical if typed else ()
-        tester = Tester(question.values, categorical=categorical, model=model)
+        tester = Tester(table, categorical=codes, model=model)
         return float(tester.test(0, 1, range(2, tester.d)).pvalue)
 
 
-def _andrey(name: str, question: MixedQuestion) -> float:
+def _andrey(name: str, table: Array, codes: Sequence[int]) -> float:
     make = _require("andrey.core.ci").make_indep_test
-    mask = np.isin(range(len(question.levels)), question.categorical)
-    return make(name, question.values, categorical=mask)(0, 1, range(2, len(mask)))
+    mask = np.isin(range(table.shape[1]), codes)
+    return make(name, table, categorical=mask)(0, 1, range(2, len(mask)))
 
 
-def _causal_learn(name: str, question: MixedQuestion) -> float:
-    test = CIT(question.values.astype(np.int64), name)
-    return test(0, 1, range(2, len(question.levels)))
+def _causal_learn(name: str, table: Array, codes: Sequence[int]) -> float:
+    return CIT(table.astype(np.int64), name)(0, 1, range(2, table.shape[1]))
 
 
-def _pillai(name: str, question: MixedQuestion) -> float:
+def _pillai(name: str, table: Array, codes: Sequence[int]) -> float:
     tests = _require("pgmpy.ci_tests")
-    names = [f"v{k}" for k in range(len(question.levels))]
-    frame = pd.DataFrame(question.values, columns=names)
-    for k in question.categorical:
+    names = [f"v{k}" for k in range(table.shape[1])]
+    frame = pd.DataFrame(table, columns=names)
+    for k in codes:
         frame[names[k]] = frame[names[k]].astype(int).astype(str).astype("category")
     logging.getLogger("pgmpy").setLevel(logging.WARNING)  # it tells the types of all columns
     with warnings.catch_warnings():
