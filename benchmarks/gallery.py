@@ -1,4 +1,4 @@
-"""Graphs of tables that come with scikit-learn, for README: `python -m benchmarks.gallery`.
+"""Graphs of tables that other packages ship, for the documents: `python -m benchmarks.gallery`.
 
 Each is what `acid-causal discover TABLE.csv --bootstrap 50` draws; of diabetes it is known that age
 and sex come first and that its progression was measured a year later (`--knowledge`).
@@ -12,6 +12,7 @@ from typing import Annotated
 import pandas as pd
 import typer
 from sklearn import datasets
+from statsmodels.datasets import modechoice
 
 from acid_causal import discover
 from acid_causal.discovery.knowledge import Knowledge
@@ -47,9 +48,39 @@ def wine() -> tuple[pd.DataFrame, Knowledge]:
     return frame.rename(columns=lambda name: name.split("/")[0]), Knowledge()
 
 
+_TRAVEL = {
+    "ttme": "waiting time",
+    "invt": "travel time",
+    "invc": "cost",
+    "hinc": "income",
+    "psize": "party size",
+}
+_MODES = {1: "air", 2: "train", 3: "bus", 4: "car"}
+
+
+def travel() -> tuple[pd.DataFrame, Knowledge]:
+    """Loads 210 trips between Sydney and Melbourne: who travels, by which mode, and its terms."""
+    whole = modechoice.load_pandas().data
+    chosen = whole[whole["choice"] == 1].reset_index(drop=True)
+    frame = chosen[list(_TRAVEL)].rename(columns=_TRAVEL).assign(mode=chosen["mode"].map(_MODES))
+    terms = ("waiting time", "travel time", "cost")
+    return frame, Knowledge(tiers=(("income", "party size"), ("mode",), terms))
+
+
+def iris() -> tuple[pd.DataFrame, Knowledge]:
+    """Loads the measures of 150 flowers of three species; the species comes first."""
+    data = datasets.load_iris(as_frame=True)
+    frame = data.data.rename(columns=lambda name: name.removesuffix(" (cm)"))
+    measures = tuple(frame)
+    species = pd.Categorical.from_codes(data.target, categories=list(data.target_names))
+    return frame.assign(species=species), Knowledge(tiers=(("species",), measures))
+
+
 TABLES: dict[str, Callable[[], tuple[pd.DataFrame, Knowledge]]] = {
     "diabetes": diabetes,
     "wine": wine,
+    "travel": travel,
+    "iris": iris,
 }
 
 

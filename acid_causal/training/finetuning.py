@@ -21,7 +21,7 @@ from acid_causal import defaults
 from acid_causal.calibration.fitting import fit_null
 from acid_causal.calibration.scoring import transform_batch
 from acid_causal.device import resolve_device
-from acid_causal.errors import InputError, require, warn
+from acid_causal.errors import InputError, listed, require, warn
 from acid_causal.model import ACIDModel
 from acid_causal.progress import Estimate, progress_bar
 from acid_causal.settings import training_settings
@@ -66,7 +66,8 @@ def finetune(
     """Adapts a model to the kind of data that a table holds; no label and no graph is needed.
 
     Args:
-        data: array or DataFrame, samples by variables, (n, d); it is not changed.
+        data: array or DataFrame, samples by variables, (n, d); it is not changed. Categories of
+            three levels or more are left out, with a warning.
         model: name of a shipped model, path of a weights file, or a loaded model, which stays as
             it is.
         steps: optimiser steps, at most: they end when 150 of them have gained nothing on made
@@ -240,13 +241,24 @@ def _usable(table: Table, seed: int) -> Array:
             "ask questions about and others to make up the answers from. Use the model as it is"
             + ("." if table.absent is None else ", or leave out the columns that lack most.")
         )
-    varies = values.min(axis=0) < values.max(axis=0)
+    codes = np.array([len(table.categories.get(k, ())) > 2 for k in range(values.shape[1])])
+    if codes.any():
+        named = [name for name, code in zip(table.columns, codes, strict=True) if code]
+        warn(
+            "categories of three levels or more are left out, as questions are made of numbers: "
+            f"{listed(named)}; what the model knows of them it keeps"
+        )
+    varies = (values.min(axis=0) < values.max(axis=0)) & ~codes
     if varies.sum() < MIN_COLUMNS:
         raise InputError(
             f"data has {varies.sum()} columns that vary; fine-tuning needs at least {MIN_COLUMNS}"
         )
-    if not varies.all():
-        constant = [name for name, moves in zip(table.columns, varies, strict=True) if not moves]
+    constant = [
+        name
+        for name, moves, code in zip(table.columns, varies, codes, strict=True)
+        if not moves and not code
+    ]
+    if constant:
         warn(f"constant columns teach nothing and are left out: {', '.join(constant)}")
     rows = np.random.default_rng(seed).permutation(len(values))[:_MOST_ROWS]
     return values[rows][:, varies]

@@ -26,6 +26,7 @@ LEVEL = 0.05
 
 METHODS = ("acid", "acid:acid-values", "degen_gauss", "cond_gauss", "pillai", *ALL_CATEGORICAL)
 QUICK_METHODS = ("acid", "degen_gauss", "cond_gauss", *ALL_CATEGORICAL)
+ALL = ("category-category", "categorical")
 # It grows two forests for a question, which takes a second.
 SLOW = "pillai"
 
@@ -52,13 +53,19 @@ def make_jobs(methods: Sequence[str], quick: bool) -> list[Job]:
         for pair in PAIRS
         for given in GIVEN
         for method in methods
-        if (given != "mixed" or d_z > 1) and _can_answer(method, pair, given, n)
+        if _is_cell(relation, pair, given, d_z) and _can_answer(method, pair, given, n)
     ]
+
+
+def _is_cell(relation: str, pair: str, given: str, d_z: int) -> bool:
+    """Says whether there are such questions; those of categories alone have one relation."""
+    nothing_linear = relation == "linear" and (pair, given) == ALL
+    return (given != "mixed" or d_z > 1) and not nothing_linear
 
 
 def _can_answer(method: str, pair: str, given: str, n: int) -> bool:
     if method in ALL_CATEGORICAL:
-        return (pair, given) == ("category-category", "categorical")
+        return (pair, given) == ALL
     return method != SLOW or n <= min(SAMPLE_SIZES)
 
 

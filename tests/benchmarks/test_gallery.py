@@ -1,9 +1,10 @@
-"""The gallery: both tables have readable names, and their pictures are drawn."""
+"""The gallery: all tables have readable names, and their pictures are drawn."""
 
 from pathlib import Path
 
 import pytest
 
+from acid_causal.tables.inputs import read_table
 from benchmarks import gallery
 from benchmarks.data.real_tables import real_table
 
@@ -23,3 +24,14 @@ def test_pictures_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     (picture,) = (tmp_path / "new").iterdir()
     assert picture.name == "gallery-wine.png"
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_mixed_tables() -> None:
+    frame, knowledge = gallery.travel()
+    assert frame.shape == (210, 6)
+    knowledge.check(list(frame))
+    assert read_table(frame).categories == {5: ("air", "bus", "car", "train")}
+    frame, knowledge = gallery.iris()
+    assert frame.shape == (150, 5)
+    knowledge.check(list(frame))
+    assert read_table(frame).categories == {4: ("setosa", "versicolor", "virginica")}

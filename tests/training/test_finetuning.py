@@ -266,3 +266,14 @@ def test_it_learns_what_a_table_is_like(parent: TrainedModel) -> None:
     before = auc()
     train_on(network, lambda _, g: stream.draw(g), config, seed=0, progress=False)
     assert auc() > max(0.75, before + 0.05)
+
+
+@pytest.mark.usefixtures("given_null")
+def test_categories_of_several_levels_are_left_out(parent: TrainedModel) -> None:
+    numbers = np.random.default_rng(0).normal(size=(150, 3))
+    frame = pd.DataFrame(numbers, columns=["a", "b", "c"]).assign(sex=["f", "m", "f"] * 50)
+    mixed = frame.assign(kind=["u", "v", "w"] * 50, code=np.arange(150) % 4)
+    with pytest.warns(AcidWarning, match=r"categories of three levels .* left out.*: kind, code;"):
+        adapted = tuned(mixed, parent, categorical=["code"])
+    assert adapted.history["finetuned"][-1]["columns"] == 4
+    assert same_weights(adapted, tuned(frame, parent))
