@@ -19,7 +19,7 @@ HEAVY = ("torch", "causallearn", "matplotlib", "scipy", "sklearn")
 
 MISTAKES = [
     ("discover none.csv", "No such file"),
-    ("discover data.csv", "'kind' ('x')"),
+    ("discover data.csv", "'kind' (an identifier, it seems"),
     ("discover data.csv --method ges", "unknown method 'ges'"),
     ("discover data.csv --rows all", "unknown value of rows: 'all'"),
     ("discover data.csv --alpha 0", "alpha must be between 0 and 1"),
@@ -51,7 +51,7 @@ json.dump(ends, sys.stdout)
 def ends(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str, list[str]]]:
     """How each command ends, and what it loads: in one other process, as this one has torch."""
     folder = tmp_path_factory.mktemp("mistakes")
-    (folder / "data.csv").write_text("a,b,kind\n1,2,x\n3,4,y\n")
+    (folder / "data.csv").write_text("a,b,kind\n1,2,x\n3,4,y\n5,9,z\n0,8,w\n")
     done = subprocess.run(
         [sys.executable, "-c", RUN],
         input=json.dumps([command for command, _ in MISTAKES]),
