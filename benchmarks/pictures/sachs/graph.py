@@ -91,7 +91,7 @@ def _draw_recovered(panel: Axes, row: "pd.Series[Any]", sachs: Sachs, size: floa
     _draw_edges(panel, union, looks, sachs, size)
     _title(
         panel,
-        f"PC with {style_of(row['method']).label}, {row['transform']} input",
+        f"PC: {style_of(row['method']).label}, {row['transform']} input",
         f"SHD {row['cpdag_shd_17']:.0f}, F1 {row['f1_17']:.3f}, {row['edges']} edges",
     )
 
