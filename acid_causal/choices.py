@@ -3,6 +3,8 @@
 # Graph search, and its repetition on samples of the rows.
 METHODS = ("pc", "fci")
 ROWS = ("subsample", "bootstrap")
+# How PC orients colliders that contradict one another.
+ORIENT = ("first", "both", "separation", "strongest", "clearest", "maxp")
 # Treatment of missing values.
 MISSING = ("raise", "drop")
 # Null distributions that are fitted and stored with the weights; and all.

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from oracle import DSeparationTester
 
-from acid_causal.discovery import graph_search
 from acid_causal.discovery.bootstrap import GraphFrequencies
 from acid_causal.discovery.discovery import Discovery, Edge, Separation
 from acid_causal.discovery.mixed_graph import links
+from acid_causal.discovery.search import graph_search
 from acid_causal.tables.inputs import Table
 
 MARKS = {"-": -1, "<": 1, ">": 1, "o": 2}

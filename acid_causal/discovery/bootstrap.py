@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from acid_causal import defaults
 from acid_causal.choices import ROWS
-from acid_causal.discovery.graph_search import load_options, search_graph
 from acid_causal.discovery.mixed_graph import Endpoints, mark_between
+from acid_causal.discovery.search.graph_search import load_options, search_graph
 from acid_causal.errors import InputError, require, unknown
 from acid_causal.progress import progress_bar
 from acid_causal.tables.column_types import Ordered, Selection

@@ -13,10 +13,10 @@ from typing import Any
 
 from acid_causal import defaults
 from acid_causal.discovery.bootstrap import GraphFrequencies, bootstrap_graphs
-from acid_causal.discovery.graph_search import GraphSearch, load_options, search_graph
 from acid_causal.discovery.knowledge import Knowledge
 from acid_causal.discovery.mixed_graph import Endpoints, links
 from acid_causal.discovery.provenance import describe_run
+from acid_causal.discovery.search.graph_search import GraphSearch, load_options, search_graph
 from acid_causal.discovery.summary import html_summary, text_summary
 from acid_causal.errors import require, warn
 from acid_causal.tables.column_types import Ordered, Selection

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
-from acid_causal.discovery.graph_search import GraphSearch
+from acid_causal.discovery.search.graph_search import GraphSearch
 from acid_causal.tables.inputs import Table
 
 _PACKAGES = ("acid-causal", "causal-learn", "torch", "numpy")

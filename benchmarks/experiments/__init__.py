@@ -6,6 +6,7 @@ from benchmarks.experiments.finetuning import FINETUNING
 from benchmarks.experiments.graphs import GRAPHS
 from benchmarks.experiments.mixed import MIXED
 from benchmarks.experiments.nonlinearity import NONLINEARITY
+from benchmarks.experiments.orientation import ORIENTATION
 from benchmarks.experiments.random_dags import RANDOM_DAGS
 from benchmarks.experiments.sachs_ci import SACHS_CI
 from benchmarks.experiments.sachs_edges import SACHS_EDGES
@@ -31,6 +32,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         MIXED,
         FINETUNING,
         GRAPHS,
+        ORIENTATION,
         SPEED,
     )
 }

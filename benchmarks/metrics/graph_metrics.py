@@ -9,6 +9,7 @@ from typing import Literal
 
 import networkx as nx
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.metrics import precision_recall_fscore_support
 
 from benchmarks.metrics.endpoints import ARROW, CIRCLE, NONE, TAIL, Endpoints, cpdag_of, from_dag
@@ -39,6 +40,11 @@ def skeleton_scores(estimate: Endpoints, dag: nx.DiGraph) -> SkeletonScores:
         zero_division=0.0,
     )
     return SkeletonScores(float(precision), float(recall), float(f1))
+
+
+def skeleton_shd(linked: NDArray[np.bool_], dag: nx.DiGraph) -> int:
+    """Counts the pairs whose adjacency is wrong."""
+    return int(np.count_nonzero(np.triu(linked != (from_dag(dag) != NONE), k=1)))
 
 
 def cpdag_shd(estimate: Endpoints, dag: nx.DiGraph) -> int:

@@ -297,7 +297,7 @@ def test_ctrl_c_leaves_no_traceback(csv: Path, tmp_path: Path) -> None:
     code = (
         "import os, signal\n"
         "from acid_causal import cli\n"
-        "from acid_causal.discovery.question_record import QuestionRecord\n"
+        "from acid_causal.discovery.search.question_record import QuestionRecord\n"
         "QuestionRecord.answer = lambda *a: os.kill(os.getpid(), signal.SIGINT)\n"
         f"cli.main(['discover', {str(csv)!r}])\n"
     )

@@ -14,8 +14,8 @@ import pytest
 from graph_cases import matrix
 
 from acid_causal.discovery.bootstrap import GraphFrequencies, bootstrap_graphs
-from acid_causal.discovery.graph_search import GraphSearch, search_graph
 from acid_causal.discovery.knowledge import Knowledge
+from acid_causal.discovery.search.graph_search import GraphSearch, search_graph
 from acid_causal.errors import InputError, OptionError
 from acid_causal.tables.inputs import Table
 from acid_causal.weights.checkpoint import TrainedModel

@@ -10,10 +10,10 @@ from oracle import random_dag
 from tqdm import tqdm
 
 from acid_causal import progress
-from acid_causal.discovery import graph_search
-from acid_causal.discovery.graph_search import search_graph
 from acid_causal.discovery.knowledge import Knowledge
-from acid_causal.discovery.level_progress import LevelProgress
+from acid_causal.discovery.search import graph_search
+from acid_causal.discovery.search.graph_search import search_graph
+from acid_causal.discovery.search.level_progress import LevelProgress
 from acid_causal.tables.inputs import Question
 
 

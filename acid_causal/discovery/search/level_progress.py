@@ -22,6 +22,7 @@ class LevelProgress:
         required: pairs that stay adjacent.
         apart: pairs that are separated at level 0.
         max_size: size of the largest conditioning set; None: no limit.
+        later: name of what follows the levels.
         show: show progress; False: count only.
 
     Attributes:
@@ -37,6 +38,7 @@ class LevelProgress:
         apart: Collection[Pair] = frozenset(),
         *,
         max_size: int | None = None,
+        later: str = "hidden causes",
         show: bool = True,
     ) -> None:
         self._d = d
@@ -47,6 +49,7 @@ class LevelProgress:
         self._bar: Any = None
         self._estimate: Estimate | None = None
         self._later = False
+        self._name_of_later = later
         self.totals: list[int] = []
         self.counts: list[int] = []
 
@@ -60,10 +63,10 @@ class LevelProgress:
         size = len(question[2])
         if self._later or size == len(self.totals) - 1:
             return
-        # A search goes through the levels in order; FCI's later phases ask about sets of any size.
+        # A search goes through the levels in order; later phases ask about sets of any size.
         total = self._foreseen(size, pvalues) if size == len(self.totals) else 0
         self._later = total == 0
-        self._open(None if self._later else total, "hidden causes" if self._later else size)
+        self._open(None if self._later else total, self._name_of_later if self._later else size)
         self.totals.append(total)
         self.counts.append(0)
 

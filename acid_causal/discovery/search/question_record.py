@@ -9,7 +9,7 @@ from causallearn.utils.cit import CIT_Base, register_ci_test
 
 from acid_causal.causal_learn import ACID
 from acid_causal.causal_learn.level import Pair
-from acid_causal.discovery.level_progress import LevelProgress
+from acid_causal.discovery.search.level_progress import LevelProgress
 from acid_causal.tables.inputs import Question, normalise_question
 
 # The name under which causal-learn finds the test below.
@@ -50,6 +50,13 @@ class QuestionRecord:
         if self._progress is not None:
             self._progress.follow(questions[0], self.pvalues)
         self._acid.compute(questions)
+
+    def compute(self, questions: Iterable[Question]) -> None:
+        """Computes the p-values of questions that will be asked, in batches."""
+        wanted = list(questions)
+        if wanted and self._progress is not None:
+            self._progress.follow(wanted[0], self.pvalues)
+        self._acid.compute(wanted)
 
     def answer(
         self, x: SupportsIndex, y: SupportsIndex, cond: Iterable[SupportsIndex] | None

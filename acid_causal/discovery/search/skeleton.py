@@ -5,15 +5,13 @@ that takes minutes, whatever the test. This function asks the same questions and
 graph and the same separating sets in the same order.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from causallearn.graph.Edge import Edge
-from causallearn.graph.Endpoint import Endpoint
-from causallearn.graph.GeneralGraph import GeneralGraph
-from causallearn.graph.GraphClass import CausalGraph
-from causallearn.graph.GraphNode import GraphNode
+from jaxtyping import Bool
+from numpy.typing import NDArray
 
 from acid_causal.causal_learn.level import Pair
 
@@ -21,13 +19,29 @@ from acid_causal.causal_learn.level import Pair
 Ask = Callable[[int, int, tuple[int, ...]], float]
 
 
+@dataclass(frozen=True)
+class Skeleton:
+    """Which of d columns are adjacent, and what separates the others.
+
+    Attributes:
+        linked: whether a pair is adjacent.
+        sepsets: by ordered pair, the separating sets of the two searches, from either end; of
+            several sets of one size their union.
+        largest: size of the largest conditioning set tested.
+    """
+
+    linked: Bool[NDArray[np.bool_], "d d"]
+    sepsets: dict[tuple[int, int], list[tuple[int, ...]]]
+    largest: int
+
+
 def find_skeleton(
-    names: Sequence[str], alpha: float, ask: Ask, *, apart: Collection[Pair], max_size: int | None
-) -> CausalGraph:
+    d: int, alpha: float, ask: Ask, *, apart: Collection[Pair], max_size: int | None
+) -> Skeleton:
     """Finds the skeleton, and the separating sets of all pairs that are not adjacent.
 
     Args:
-        names: names of the d variables.
+        d: number of variables.
         alpha: level of each test.
         ask: returns the p-value of a question; it is symmetric in x and y.
         apart: pairs that are separated whatever their p-values.
@@ -37,7 +51,6 @@ def find_skeleton(
         Colombo, Maathuis (2014), Order-Independent Constraint-Based Causal Structure Learning,
         algorithm 4.1.
     """
-    d = len(names)
     linked = ~np.eye(d, dtype=bool)
     sepsets: dict[tuple[int, int], list[tuple[int, ...]]] = {}
     size = -1
@@ -66,19 +79,4 @@ def find_skeleton(
                     sepsets.setdefault((y, x), []).append(tuple(separating))
         for x, y in removed:
             linked[x, y] = False
-    return _causal_graph(names, linked, sepsets)
-
-
-def _causal_graph(
-    names: Sequence[str], linked: np.ndarray, sepsets: dict[tuple[int, int], list[tuple[int, ...]]]
-) -> CausalGraph:
-    """Builds causal-learn's graph object, without first building the complete graph."""
-    graph = CausalGraph(0, [])
-    nodes = [GraphNode(name) for name in names]
-    graph.G = GeneralGraph(nodes)
-    for x, y in np.argwhere(np.triu(linked)).tolist():
-        graph.G.add_edge(Edge(nodes[x], nodes[y], Endpoint.TAIL, Endpoint.TAIL))
-    graph.sepset = np.empty(linked.shape, object)
-    for pair, sets in sepsets.items():
-        graph.sepset[pair] = sets
-    return graph
+    return Skeleton(linked, sepsets, size)

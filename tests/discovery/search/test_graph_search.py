@@ -18,10 +18,10 @@ from graph_cases import make_oracle
 from oracle import FisherZTester, linear_data, random_dag
 
 from acid_causal.causal_learn import acid
-from acid_causal.discovery import graph_search
-from acid_causal.discovery.graph_search import search_graph
 from acid_causal.discovery.knowledge import Knowledge
 from acid_causal.discovery.mixed_graph import links, mark_between
+from acid_causal.discovery.search import graph_search
+from acid_causal.discovery.search.graph_search import search_graph
 from acid_causal.errors import InputError, OptionError
 from acid_causal.inference.tester import Tester
 from acid_causal.tables.inputs import Table, read_table
@@ -210,7 +210,7 @@ SALTED = """
 import sys
 sys.path.insert(0, "tests")
 from oracle import FisherZTester, linear_data, random_dag
-from acid_causal.discovery import graph_search
+from acid_causal.discovery.search import graph_search
 from acid_causal.tables.inputs import Table
 graph_search.Tester = lambda table, **options: FisherZTester(table.values)
 table = Table(linear_data(random_dag(10, 4.0, 10), 300, 10), tuple("abcdefghij"), None)

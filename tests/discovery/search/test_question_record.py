@@ -5,7 +5,7 @@ import pytest
 from oracle import FisherZTester, linear_data, random_dag
 
 from acid_causal.causal_learn import ACID
-from acid_causal.discovery.question_record import QuestionRecord, RecordedTest
+from acid_causal.discovery.search.question_record import QuestionRecord, RecordedTest
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """One run of PC or FCI with ACID, in which every question is recorded.
 
-The orientation rules and FCI are causal-learn's. Added are the record of questions, a progress bar,
-and that edges required by background knowledge are kept.
+FCI is causal-learn's. Added are the record of questions, a progress bar, and that edges required by
+background knowledge are kept.
 """
 
 import contextlib
@@ -11,31 +11,26 @@ import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 import torch
-from causallearn.graph.GeneralGraph import GeneralGraph
 from causallearn.search.ConstraintBased.FCI import fci
-from causallearn.utils.PCUtils.BackgroundKnowledgeOrientUtils import orient_by_background_knowledge
-from causallearn.utils.PCUtils.Meek import meek
-from causallearn.utils.PCUtils.UCSepset import uc_sepset
 
 from acid_causal import defaults
 from acid_causal.causal_learn import ACID
-from acid_causal.choices import METHODS
+from acid_causal.choices import METHODS, ORIENT
 from acid_causal.discovery.knowledge import Knowledge
-from acid_causal.discovery.level_progress import LevelProgress
 from acid_causal.discovery.mixed_graph import Endpoints
-from acid_causal.discovery.question_record import RECORDED, QuestionRecord
-from acid_causal.discovery.skeleton import find_skeleton
+from acid_causal.discovery.search.level_progress import LevelProgress
+from acid_causal.discovery.search.orientation import Orientation, Triple, orient
+from acid_causal.discovery.search.question_record import RECORDED, QuestionRecord
+from acid_causal.discovery.search.skeleton import find_skeleton
 from acid_causal.errors import InputError, require, unknown
 from acid_causal.inference.tester import OPTIONS, Tester
 from acid_causal.tables.inputs import Question, Table
 from acid_causal.weights.checkpoint import TrainedModel, load_model
-
-# The default of causal-learn's pc: a collider never overrides one that was found earlier.
-_COLLIDER_PRIORITY = 2
 
 # Catching warnings and redirecting stdout affect all threads, so only one search runs at a time.
 _ONE_AT_A_TIME = threading.Lock()
@@ -54,6 +49,7 @@ class GraphSearch:
         computed: number of questions computed.
         seconds: wall time.
         settings: settings of the tester; see `Tester.settings`.
+        conflicts: colliders that gave way to others; see `Orientation`. FCI reports none.
     """
 
     endpoints: Endpoints
@@ -64,6 +60,7 @@ class GraphSearch:
     computed: int
     seconds: float
     settings: Mapping[str, Any]
+    conflicts: tuple[Triple, ...] = ()
 
 
 def search_graph(
@@ -73,6 +70,7 @@ def search_graph(
     alpha: float = defaults.ALPHA,
     knowledge: Knowledge | None = None,
     max_size: int | None = None,
+    orient_by: str = defaults.ORIENT,
     threads: int | None = None,
     progress: bool = False,
     **options: Any,
@@ -85,6 +83,7 @@ def search_graph(
         alpha: level of each test, in (0, 1).
         knowledge: background knowledge about columns of the table.
         max_size: size of the largest conditioning set; None: no limit.
+        orient_by: how PC orients colliders that contradict one another; see `orient`.
         threads: CPU threads of torch during the run; None: unchanged.
         progress: show a bar for each level on standard error; a line a minute if that is no
             terminal.
@@ -96,6 +95,8 @@ def search_graph(
     """
     if method not in METHODS:
         raise unknown("method", method, METHODS)
+    if orient_by not in ORIENT:
+        raise unknown("value of orient:", orient_by, ORIENT)
     require(0 < alpha < 1, "alpha", alpha, "between 0 and 1")
     require(max_size is None or max_size >= 0, "max_size", max_size, "at least 0")
     knowledge = knowledge or Knowledge()
@@ -109,7 +110,8 @@ def search_graph(
     followed = None
     if progress:
         d = len(table.columns)
-        followed = LevelProgress(d, alpha, required, apart, max_size=max_size)
+        later = "hidden causes" if method == "fci" else "directions"
+        followed = LevelProgress(d, alpha, required, apart, max_size=max_size, later=later)
     start = time.perf_counter()
     with _ONE_AT_A_TIME, _torch_threads(threads), _caught_warnings() as messages:
         tester = Tester(table, alpha=float(alpha), **options)
@@ -121,14 +123,16 @@ def search_graph(
             progress=None if followed is None else followed.advance,
         )
         record = QuestionRecord(acid, required, max_size, followed)
-        run = _pc if method == "pc" else _fci
         try:
-            graph = run(table, record, float(alpha), max_size, knowledge)
+            if method == "pc":
+                graph = _pc(table, record, float(alpha), max_size, knowledge, orient_by)
+            else:
+                graph = _fci(table, record, float(alpha), max_size, knowledge)
         finally:
             if followed is not None:
                 followed.close()
     return GraphSearch(
-        np.asarray(graph.graph, dtype=np.int8),
+        graph.endpoints,
         record.pvalues,
         {question: acid.statistics[question] for question in record.pvalues},
         tuple(dict.fromkeys(messages)),
@@ -136,6 +140,7 @@ def search_graph(
         computed=acid.n_computed,
         seconds=time.perf_counter() - start,
         settings=tester.settings,
+        conflicts=graph.conflicts,
     )
 
 
@@ -158,30 +163,42 @@ def _check_columns(table: Table) -> None:
 
 
 def _pc(
-    table: Table, record: QuestionRecord, alpha: float, max_size: int | None, knowledge: Knowledge
-) -> GeneralGraph:
+    table: Table,
+    record: QuestionRecord,
+    alpha: float,
+    max_size: int | None,
+    knowledge: Knowledge,
+    orient_by: str,
+) -> Orientation:
     """Does the same as causal-learn's `pc`, except for pairs that knowledge keeps apart."""
     names = list(table.columns)
-    known = knowledge.to_causal_learn(names)
     apart = knowledge.pairs(knowledge.keeps_apart, names)
     record.answer_pairs()
-    skeleton = find_skeleton(names, alpha, record.answer, apart=apart, max_size=max_size)
-    if known is not None:
-        # A pair that knowledge keeps apart may not be separated by any set. causal-learn would
-        # assume the empty set, and orient each common neighbour as a collider. With a separating
-        # set of all variables it orients none.
-        for i, j in apart:
-            if record.pvalues[i, j, ()] <= alpha:
-                everything = [tuple(range(len(names)))]
-                skeleton.sepset[i, j] = skeleton.sepset[j, i] = everything
-        orient_by_background_knowledge(skeleton, known)
-    oriented = uc_sepset(skeleton, _COLLIDER_PRIORITY, background_knowledge=known)
-    return meek(oriented, background_knowledge=known).G
+    skeleton = find_skeleton(len(names), alpha, record.answer, apart=apart, max_size=max_size)
+    # A pair that knowledge keeps apart may not be separated by any set. causal-learn would assume
+    # the empty set, and orient each common neighbour as a collider. With a separating set of all
+    # variables none is oriented.
+    for i, j in apart:
+        if record.pvalues[i, j, ()] <= alpha:
+            everything = [tuple(range(len(names)))]
+            skeleton.sepsets[i, j] = skeleton.sepsets[j, i] = everything
+    return orient(
+        skeleton,
+        orient_by,
+        record.answer,
+        dict(record.pvalues),
+        forbidden={
+            (i, j)
+            for i, j in permutations(range(len(names)), 2)
+            if knowledge.forbids(names[i], names[j])
+        },
+        compute=record.compute,
+    )
 
 
 def _fci(
     table: Table, record: QuestionRecord, alpha: float, max_size: int | None, knowledge: Knowledge
-) -> GeneralGraph:
+) -> Orientation:
     names = [_Name(name, k) for k, name in enumerate(table.columns)]
     with contextlib.redirect_stdout(io.StringIO()):  # it prints how it orients by knowledge
         graph, _ = fci(
@@ -194,7 +211,7 @@ def _fci(
             node_names=names,
             record=record,
         )
-    return graph
+    return Orientation(np.asarray(graph.graph, dtype=np.int8), ())
 
 
 class _Name(str):
