@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from acid_causal import defaults
+from acid_causal.choices import ORIENT
 from acid_causal.cli.destinations import claim_folder
 from acid_causal.cli.options import (
     CONFIDENCE,
@@ -80,6 +81,22 @@ def discover(
             help="Largest conditioning set. A small one saves time in dense graphs.",
         ),
     ] = None,
+    orient: Annotated[
+        str,
+        typer.Option(
+            metavar="RULE",
+            rich_help_panel=METHOD,
+            help=f"Which of two colliders stays that contradict one another: {', '.join(ORIENT)}.",
+        ),
+    ] = defaults.ORIENT,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            rich_help_panel=CONFIDENCE,
+            help="Test the independences that the graph implies.",
+        ),
+    ] = False,
     forbid: Annotated[
         list[str] | None,
         typer.Option(metavar="A,B", help="No edge A -> B; repeatable.", rich_help_panel=KNOWN),
@@ -173,6 +190,7 @@ def discover(
         missing=missing,
         null=null,
         method=method,
+        orient=orient,
         rows=rows,
         alpha=alpha,
         fraction=fraction,
@@ -205,6 +223,8 @@ def discover(
             model=model,
             knowledge=known,
             max_size=max_size,
+            orient=orient,
+            check=check,
             bootstrap=bootstrap,
             rows=rows,
             fraction=fraction,
@@ -282,3 +302,7 @@ def _print_graph(found: "Discovery") -> None:
         typer.echo(f"  {text:<{width}}{sure}  {doubt}")
     if count > len(shown):
         typer.echo(f"  and {count - len(shown)} more, in edges.csv")
+    if found.conflicts:
+        typer.echo(f"colliders that contradict others and gave way: {len(found.conflicts)}")
+    if found.markov is not None:
+        typer.echo(f"check of the graph: {found.markov}")

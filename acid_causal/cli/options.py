@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from acid_causal.choices import METHODS as SEARCHES
-from acid_causal.choices import MISSING, NULLS, ROWS
+from acid_causal.choices import MISSING, NULLS, ORIENT, ROWS
 from acid_causal.errors import ModelError, require, unknown
 from acid_causal.weights.shipped import find_model
 
@@ -183,6 +183,7 @@ def check_options(
     missing: str | None = None,
     null: str | None = None,
     method: str | None = None,
+    orient: str | None = None,
     rows: str | None = None,
     alpha: float = 0.5,
     fraction: float = 1.0,
@@ -200,6 +201,7 @@ def check_options(
         ("value of missing:", missing, MISSING),
         ("null", null, NULLS),
         ("method", method, SEARCHES),
+        ("value of orient:", orient, ORIENT),
         ("value of rows:", rows, ROWS),
     ):
         if value is not None and value not in known:

@@ -8,21 +8,35 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
 from itertools import combinations
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from acid_causal import defaults
 from acid_causal.discovery.bootstrap import GraphFrequencies, bootstrap_graphs
+from acid_causal.discovery.comparison import GraphDifference, compare
+from acid_causal.discovery.conversion import to_frame, to_networkx
 from acid_causal.discovery.knowledge import Knowledge
+from acid_causal.discovery.markov import MarkovCheck, check_markov
 from acid_causal.discovery.mixed_graph import Endpoints, links
 from acid_causal.discovery.provenance import describe_run
 from acid_causal.discovery.search.graph_search import GraphSearch, load_options, search_graph
+from acid_causal.discovery.search.other_tests import ACID_TEST
+from acid_causal.discovery.stability import StabilityPath, adjusted_pvalues, stability_path
 from acid_causal.discovery.summary import html_summary, text_summary
 from acid_causal.errors import require, warn
 from acid_causal.tables.column_types import Ordered, Selection
 from acid_causal.tables.inputs import Question, as_table
 from acid_causal.tables.table_notes import notes_on
 from acid_causal.weights.checkpoint import TrainedModel
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import pandas as pd
 
 Names = tuple[str, ...]
 
@@ -44,6 +58,8 @@ class Edge:
         marks: share of the sampled graphs with each mark from a to b; "" stands for no edge.
         statistic: the test's statistic given that set. It ranks edges whose p-values are equal, as
             the smallest ones of a permutation test are.
+        adjusted: the p-value adjusted for the false discovery rate over all pairs; see
+            `acid_causal.discovery.stability.adjusted_pvalues`. None if the edge is required.
     """
 
     a: str
@@ -56,6 +72,7 @@ class Edge:
     confidence: float | None = None
     marks: Mapping[str, float] = field(default_factory=dict)
     statistic: float = math.nan
+    adjusted: float | None = None
 
     def __str__(self) -> str:
         return f"{self.a} {self.mark} {self.b}"
@@ -86,6 +103,23 @@ class Separation:
     confidence: float | None = None
 
 
+@dataclass(frozen=True)
+class Conflict:
+    """A collider a --> middle <-- b that gave way, as another one wants one of its edges.
+
+    Attributes:
+        a, middle, b: the variables; a and b are not adjacent, and no set that separates them has
+            the middle one.
+    """
+
+    a: str
+    middle: str
+    b: str
+
+    def __str__(self) -> str:
+        return f"{self.a} --> {self.middle} <-- {self.b}"
+
+
 @dataclass(frozen=True, repr=False)
 class Discovery:
     """A discovered graph with its evidence and provenance.
@@ -101,6 +135,10 @@ class Discovery:
         warnings: the warnings of the search, the test and the table.
         provenance: versions, model, data, options and counts, as JSON values.
         bootstrap: the sampled graphs; None without samples.
+        conflicts: colliders that contradict others and gave way to them; FCI reports none.
+        path: the graph at other levels; None for FCI, and for `null="checked"`, whose p-values hold
+            for one level.
+        markov: the check of the independences that the graph implies; None if it was not asked for.
     """
 
     columns: Names
@@ -113,6 +151,43 @@ class Discovery:
     warnings: tuple[str, ...]
     provenance: Mapping[str, Any]
     bootstrap: GraphFrequencies | None = None
+    conflicts: tuple[Conflict, ...] = ()
+    path: StabilityPath | None = None
+    markov: MarkovCheck | None = None
+
+    @cached_property
+    def graph(self) -> "nx.DiGraph":
+        """The graph for networkx: an arc a -> b for each edge, whose attribute `mark` counts."""
+        return to_networkx(self)
+
+    def edges_frame(self) -> "pd.DataFrame":
+        """Returns the edges as a DataFrame, the firmest first."""
+        return to_frame(self)
+
+    def compare(self, other: "Discovery") -> GraphDifference:
+        """Returns what the graph and another one of the same variables differ in.
+
+        Raises:
+            InputError: the graphs have different variables.
+        """
+        return compare(self, other)
+
+    def save(self, folder: str | Path, *, title: str = "Causal graph") -> list[Path]:
+        """Writes what `acid-causal discover` writes: the report, pictures and tables.
+
+        Args:
+            folder: created if needed; an earlier run's files are replaced, others stay.
+            title: of the report.
+
+        Returns:
+            The files; the report comes first.
+
+        Raises:
+            WriteError: the folder cannot be written to.
+        """
+        # By its name, as reports know graphs, and graphs do not know reports.
+        write_results = import_module("acid_causal.report.folder").write_results
+        return write_results(self, Path(folder), title=title)
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.edges)) or "no edges"
@@ -132,6 +207,9 @@ def discover(
     model: str | TrainedModel = defaults.MODEL,
     knowledge: Knowledge | None = None,
     max_size: int | None = None,
+    orient: str = defaults.ORIENT,
+    test: str = ACID_TEST,
+    check: bool = False,
     bootstrap: int = 0,
     rows: str = defaults.ROWS,
     fraction: float = defaults.FRACTION,
@@ -153,6 +231,12 @@ def discover(
         knowledge: edges and tiers known beforehand, by the names of columns.
         max_size: size of the largest conditioning set; None: no limit, which may take long for
             dense graphs, and with FCI grows exponentially with the number of variables.
+        orient: how PC orients colliders that contradict one another: "first", "both",
+            "separation", "strongest", "clearest" or "maxp"; see
+            `acid_causal.discovery.search.orientation.orient`.
+        test: "acid", or one of causal-learn's tests by its name, such as "fisherz", for comparison.
+        check: test the independences that the graph implies; see
+            `acid_causal.discovery.markov.check_markov`.
         bootstrap: number of samples of the rows on which the search is repeated, for confidences.
         rows: "subsample" or "bootstrap": how a sample is drawn; see `bootstrap_graphs`.
         fraction: fraction of the rows in a subsample.
@@ -187,8 +271,12 @@ def discover(
         "alpha": alpha,
         "knowledge": knowledge,
         "max_size": max_size,
-        **load_options({"model": model, **options}),
+        "orient_by": orient,
+        "test": test,
+        **load_options({"model": model, "test": test, **options}),
     }
+    can_check = method == "pc" and test == ACID_TEST
+    require(can_check or not check, "check", check, "False for FCI and for other tests than ACID")
     found = search_graph(data, progress=progress, **search)
     samples: dict[str, Any] = {
         "samples": bootstrap,
@@ -205,12 +293,29 @@ def discover(
     messages = (
         *notes_on(data),
         *_notes_on_size(found, max_size),
+        *_notes_on_orientation(found, orient),
         *_notes_on_knowledge(knowledge, edges, alpha, method),
         *found.warnings,
         *_notes_on_samples(frequencies, found.warnings),
     )
     for message in messages:
         warn(message)
+    path = None
+    if method == "pc" and found.settings["null"] != "checked":
+        path = stability_path(
+            found.pvalues,
+            data.columns,
+            alpha=alpha,
+            orient_by=found.oriented_by,
+            max_size=max_size,
+            knowledge=knowledge,
+        )
+    markov = None
+    if check:
+        tester_options = {"model": search["model"], **options}
+        markov = check_markov(
+            data, found.endpoints, alpha=alpha, known=found.pvalues, seed=seed, **tester_options
+        )
     return Discovery(
         data.columns,
         method,
@@ -222,6 +327,9 @@ def discover(
         messages,
         describe_run(data, found, search, samples if bootstrap else None),
         frequencies,
+        tuple(Conflict(*(data.columns[k] for k in triple)) for triple in found.conflicts),
+        path,
+        markov,
     )
 
 
@@ -253,7 +361,12 @@ def _collect_evidence(
     shares = None if frequencies is None else frequencies.adjacency()
     linked = {(min(a, b), max(a, b)): (a, b, mark) for a, b, mark in links(found.endpoints)}
     edges, separations = [], []
-    for pair in combinations(range(len(columns)), 2):
+    pairs = list(combinations(range(len(columns)), 2))
+    adjusted = adjusted_pvalues(
+        np.array([worst[pair][0] for pair in pairs]),
+        np.array([not _is_known(knowledge, *(columns[k] for k in pair)) for pair in pairs]),
+    )
+    for pair, of_pair in zip(pairs, adjusted.tolist(), strict=True):
         (pvalue, given, statistic), asked = worst[pair], tests[pair]
         share = None if shares is None else float(shares[pair])
         if pair in linked:
@@ -270,6 +383,7 @@ def _collect_evidence(
                     confidence=share,
                     marks={} if frequencies is None else frequencies.marks(a, b),
                     statistic=statistic,
+                    adjusted=None if math.isnan(of_pair) else of_pair,
                 )
             )
         else:
@@ -291,6 +405,10 @@ def _collect_evidence(
     return tuple(edges), tuple(separations)
 
 
+def _is_known(knowledge: Knowledge, a: str, b: str) -> bool:
+    return knowledge.requires(a, b) or knowledge.keeps_apart(a, b)
+
+
 # ---- notes -------------------------------------------------------------------------------------
 
 
@@ -300,6 +418,14 @@ def _notes_on_size(found: GraphSearch, max_size: int | None) -> Iterator[str]:
         yield (
             f"conditioning sets were limited to {max_size} of up to {most - 1} variables: edges "
             "may remain that larger sets would remove, and directions depend on them"
+        )
+
+
+def _notes_on_orientation(found: GraphSearch, orient: str) -> Iterator[str]:
+    if found.oriented_by not in ("", orient):
+        yield (
+            f'orient="{orient}" would take more tests than the search; directions were found by '
+            f'"{found.oriented_by}", which takes none'
         )
 
 

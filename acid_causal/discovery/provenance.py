@@ -43,6 +43,7 @@ def describe_run(
             "method": search["method"],
             "alpha": search["alpha"],
             "max_size": search["max_size"],
+            "orient": found.oriented_by or None,
             "null": settings["null"],
             "permutations": settings.get("permutations"),
             "draws": settings.get("draws"),

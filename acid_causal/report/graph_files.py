@@ -7,20 +7,20 @@ each end: "tail", "arrow" or "circle".
 import csv
 import io
 import json
+import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import networkx as nx
 
-from acid_causal.discovery.discovery import Discovery
+from acid_causal.discovery.conversion import SEPARATOR, to_networkx
+from acid_causal.discovery.discovery import Discovery, Edge
+from acid_causal.discovery.markov import MarkovCheck
 from acid_causal.discovery.mixed_graph import ends
 from acid_causal.files import write_atomically
 from acid_causal.report.file_names import FORMAT
 from acid_causal.report.labels import MARKS, printable, printable_names
-
-# Names of the members of a conditioning set are joined by this in CSV files.
-SEPARATOR = "; "
 
 # Spreadsheets may compute cells that begin with these characters.
 _FORMULAS = ("=", "+", "-", "@", "\t", "\n")
@@ -46,6 +46,8 @@ def to_dict(found: Discovery) -> dict[str, Any]:
                 "required": edge.required,
                 "confidence": edge.confidence,
                 "marks": dict(edge.marks),
+                "adjusted": edge.adjusted,
+                "path": _path_of(found, edge.a, edge.b),
             }
         )
     separations = [
@@ -58,6 +60,7 @@ def to_dict(found: Discovery) -> dict[str, Any]:
             "tests": pair.tests,
             "forbidden": pair.forbidden,
             "confidence": pair.confidence,
+            "path": _path_of(found, pair.a, pair.b),
         }
         for pair in found.separations
     ]
@@ -69,33 +72,36 @@ def to_dict(found: Discovery) -> dict[str, Any]:
         "nodes": list(found.columns),
         "edges": edges,
         "separations": separations,
+        "conflicts": [[conflict.a, conflict.middle, conflict.b] for conflict in found.conflicts],
+        "path": None
+        if found.path is None
+        else {"alphas": list(found.path.alphas), "open": list(found.path.open)},
+        "markov": None if found.markov is None else _markov(found.markov),
         "warnings": list(found.warnings),
         "provenance": dict(found.provenance),
     }
 
 
-def to_networkx(found: Discovery) -> "nx.DiGraph":
-    """Returns the graph for networkx, with one arc a -> b for each edge.
+def _path_of(found: Discovery, a: str, b: str) -> list[str] | None:
+    """Returns the marks of a pair at the levels of the path, read from a to b."""
+    if found.path is None:
+        return None
+    return list(found.path.marks(found.columns.index(a), found.columns.index(b)))
 
-    The arc alone does not mean that a causes b: see its attribute `mark`.
-    """
-    graph = nx.DiGraph(method=found.method, alpha=found.alpha)
-    graph.add_nodes_from(found.columns)
-    for edge in found.edges:
-        at_a, at_b = ends(edge.mark)
-        facts: dict[str, Any] = {
-            "mark": edge.mark,
-            "end_a": at_a,
-            "end_b": at_b,
-            "pvalue": edge.pvalue,
-            "given": SEPARATOR.join(edge.given),
-            "tests": edge.tests,
-            "required": edge.required,
-        }
-        if edge.confidence is not None:
-            facts |= {"confidence": edge.confidence, "mark_confidence": edge.marks[edge.mark]}
-        graph.add_edge(edge.a, edge.b, **facts)
-    return graph
+
+def _markov(check: MarkovCheck) -> dict[str, Any]:
+    return {
+        "implied": check.implied,
+        "failed": len(check.violations),
+        "pvalue": check.pvalue,
+        "permuted": [None if math.isnan(share) else share for share in check.permuted],
+        "alpha": check.alpha,
+        "max_size": check.max_size,
+        "violations": [
+            {"a": one.a, "b": one.b, "given": list(one.given), "pvalue": one.pvalue}
+            for one in check.violations
+        ],
+    }
 
 
 def to_dot(found: Discovery) -> str:
@@ -129,6 +135,8 @@ def edges_table(found: Discovery) -> str:
         "required",
         "confidence",
         "mark_confidence",
+        "adjusted",
+        "at_alphas",
     ]
     return _csv(
         header,
@@ -143,10 +151,21 @@ def edges_table(found: Discovery) -> str:
                 edge.required,
                 edge.confidence,
                 edge.marks.get(edge.mark),
+                edge.adjusted,
+                _levels(found, edge),
             ]
             for edge in found.edges
         ),
     )
+
+
+def _levels(found: Discovery, edge: Edge) -> str:
+    """Lists the levels at which the edge is there with this mark."""
+    marks = _path_of(found, edge.a, edge.b)
+    if found.path is None or marks is None:
+        return ""
+    there = zip(found.path.alphas, marks, strict=True)
+    return SEPARATOR.join(f"{alpha:g}" for alpha, mark in there if mark == edge.mark)
 
 
 def sepsets_table(found: Discovery) -> str:

@@ -131,6 +131,24 @@ def test_json_and_options(
     assert "warning: FCI takes a forbidden edge" in done.err
 
 
+def test_orientation_and_the_check_of_the_graph(
+    run_command: RunCommand, weights: Path, csv: Path
+) -> None:
+    options = ("--model", weights, "--alpha", "0.2", "--orient", "both", "--check", "--json")
+    done = run_command("discover", csv, *options)
+    assert done.code == 0, done.err
+    content = json.loads(done.out)
+    assert content["provenance"]["search"]["orient"] == "both"
+    assert content["markov"]["max_size"] == 1
+    assert len(content["markov"]["permuted"]) == 99
+    assert content["path"]["alphas"][0] == 0.001
+    levels = len(content["path"]["alphas"])
+    assert {len(pair["path"]) for pair in content["edges"] + content["separations"]} == {levels}
+    done = run_command("discover", csv, "--orient", "last")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "unknown value of orient: 'last'" in done.err
+
+
 def test_a_file_of_knowledge(
     run_command: RunCommand, weights: Path, csv: Path, tmp_path: Path
 ) -> None:

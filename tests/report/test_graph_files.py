@@ -10,13 +10,13 @@ import pydot
 import pytest
 from graph_cases import HOSTILE, made_discovery
 
+from acid_causal.discovery.conversion import to_networkx
 from acid_causal.discovery.discovery import Discovery
 from acid_causal.report.graph_files import (
     edges_table,
     sepsets_table,
     to_dict,
     to_dot,
-    to_networkx,
     write_graph_files,
 )
 from acid_causal.report.labels import printable_names

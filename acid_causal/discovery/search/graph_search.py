@@ -9,10 +9,10 @@ import io
 import threading
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -25,12 +25,16 @@ from acid_causal.discovery.knowledge import Knowledge
 from acid_causal.discovery.mixed_graph import Endpoints
 from acid_causal.discovery.search.level_progress import LevelProgress
 from acid_causal.discovery.search.orientation import Orientation, Triple, orient
+from acid_causal.discovery.search.other_tests import ACID_TEST, OtherTester
 from acid_causal.discovery.search.question_record import RECORDED, QuestionRecord
 from acid_causal.discovery.search.skeleton import find_skeleton
-from acid_causal.errors import InputError, require, unknown
+from acid_causal.errors import InputError, OptionError, require, unknown
 from acid_causal.inference.tester import OPTIONS, Tester
 from acid_causal.tables.inputs import Question, Table
 from acid_causal.weights.checkpoint import TrainedModel, load_model
+
+# Questions for directions that are asked however few the skeleton took.
+_FEW = 2000
 
 # Catching warnings and redirecting stdout affect all threads, so only one search runs at a time.
 _ONE_AT_A_TIME = threading.Lock()
@@ -50,6 +54,7 @@ class GraphSearch:
         seconds: wall time.
         settings: settings of the tester; see `Tester.settings`.
         conflicts: colliders that gave way to others; see `Orientation`. FCI reports none.
+        oriented_by: the rule by which colliders were oriented; "" for FCI.
     """
 
     endpoints: Endpoints
@@ -61,6 +66,7 @@ class GraphSearch:
     seconds: float
     settings: Mapping[str, Any]
     conflicts: tuple[Triple, ...] = ()
+    oriented_by: str = ""
 
 
 def search_graph(
@@ -71,6 +77,7 @@ def search_graph(
     knowledge: Knowledge | None = None,
     max_size: int | None = None,
     orient_by: str = defaults.ORIENT,
+    test: str = ACID_TEST,
     threads: int | None = None,
     progress: bool = False,
     **options: Any,
@@ -84,6 +91,7 @@ def search_graph(
         knowledge: background knowledge about columns of the table.
         max_size: size of the largest conditioning set; None: no limit.
         orient_by: how PC orients colliders that contradict one another; see `orient`.
+        test: "acid", or one of causal-learn's tests, such as "fisherz".
         threads: CPU threads of torch during the run; None: unchanged.
         progress: show a bar for each level on standard error; a line a minute if that is no
             terminal.
@@ -114,7 +122,11 @@ def search_graph(
         followed = LevelProgress(d, alpha, required, apart, max_size=max_size, later=later)
     start = time.perf_counter()
     with _ONE_AT_A_TIME, _torch_threads(threads), _caught_warnings() as messages:
-        tester = Tester(table, alpha=float(alpha), **options)
+        tester: Any  # both have what a search needs
+        if test == ACID_TEST:
+            tester = Tester(table, alpha=float(alpha), **options)
+        else:
+            tester = OtherTester(table, test)
         acid = ACID(
             table.values,
             prefetch_alpha=float(alpha),
@@ -125,7 +137,7 @@ def search_graph(
         record = QuestionRecord(acid, required, max_size, followed)
         try:
             if method == "pc":
-                graph = _pc(table, record, float(alpha), max_size, knowledge, orient_by)
+                graph = run_pc(table.columns, record, float(alpha), max_size, knowledge, orient_by)
             else:
                 graph = _fci(table, record, float(alpha), max_size, knowledge)
         finally:
@@ -141,11 +153,21 @@ def search_graph(
         seconds=time.perf_counter() - start,
         settings=tester.settings,
         conflicts=graph.conflicts,
+        oriented_by=graph.rule,
     )
 
 
 def load_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Returns options of a tester with the model loaded, so that many runs share it."""
+    """Returns options of a tester with the model loaded, so that many runs share it.
+
+    Raises:
+        OptionError: options of ACID for another test.
+    """
+    if options.get("test", ACID_TEST) != ACID_TEST:
+        given = sorted(set(options) & OPTIONS - {"model", "missing"})
+        if given:
+            raise OptionError(f"{', '.join(given)}: an option of ACID, and the test is another one")
+        return {name: value for name, value in options.items() if name != "model"}
     model = options.get("model", defaults.MODEL)
     return {**options, "model": model if isinstance(model, TrainedModel) else load_model(model)}
 
@@ -162,16 +184,33 @@ def _check_columns(table: Table) -> None:
 # ---- the two algorithms ------------------------------------------------------------------------
 
 
-def _pc(
-    table: Table,
-    record: QuestionRecord,
+@runtime_checkable
+class Answers(Protocol):
+    """What a search asks; see `QuestionRecord`."""
+
+    @property
+    def pvalues(self) -> Mapping[Question, float]:
+        """The p-values known so far."""
+
+    def answer_pairs(self) -> None:
+        """Prepares all pairs with an empty conditioning set."""
+
+    def compute(self, questions: Iterable[Question]) -> None:
+        """Prepares questions that will be asked."""
+
+    def answer(self, x: int, y: int, cond: tuple[int, ...]) -> float:
+        """Returns a p-value."""
+
+
+def run_pc(
+    names: Sequence[str],
+    record: Answers,
     alpha: float,
     max_size: int | None,
     knowledge: Knowledge,
     orient_by: str,
 ) -> Orientation:
     """Does the same as causal-learn's `pc`, except for pairs that knowledge keeps apart."""
-    names = list(table.columns)
     apart = knowledge.pairs(knowledge.keeps_apart, names)
     record.answer_pairs()
     skeleton = find_skeleton(len(names), alpha, record.answer, apart=apart, max_size=max_size)
@@ -193,6 +232,8 @@ def _pc(
             if knowledge.forbids(names[i], names[j])
         },
         compute=record.compute,
+        # So that directions cost no more than the skeleton; few questions are always asked.
+        most=max(len(record.pvalues), _FEW),
     )
 
 

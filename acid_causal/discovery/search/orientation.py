@@ -33,6 +33,10 @@ IN_CAUSAL_LEARN = {
 }
 
 
+# Rules that ask questions which the search for the skeleton did not ask.
+_ASKING = ("strongest", "clearest", "maxp")
+
+
 class Triple(NamedTuple):
     """Columns a - b - c, where a and c are not adjacent; a < c."""
 
@@ -49,10 +53,12 @@ class Orientation:
         endpoints: the CPDAG.
         conflicts: the colliders that the separating sets imply and the graph does not have, as
             others were oriented first; with the rule "both", those with an edge `<->`.
+        rule: the rule that was applied.
     """
 
     endpoints: Endpoints
     conflicts: tuple[Triple, ...]
+    rule: str = ""
 
 
 def orient(
@@ -63,6 +69,7 @@ def orient(
     *,
     forbidden: Collection[Pair] = frozenset(),
     compute: Callable[[Iterable[Question]], object] | None = None,
+    most: int | None = None,
 ) -> Orientation:
     """Orients a skeleton.
 
@@ -82,6 +89,9 @@ def orient(
         known: p-values of the search's own questions.
         forbidden: ordered pairs (i, j) without an edge i -> j.
         compute: computes the p-values of many questions that `ask` is called for next.
+        most: where a rule would ask more questions that are not known, "separation" is applied in
+            its place, which asks none; None: no limit. Around a variable with many neighbours their
+            number grows fast.
 
     References:
         Meek (1995), Causal inference and causal explanation with background knowledge.
@@ -95,14 +105,22 @@ def orient(
         for a, c in combinations(np.flatnonzero(marks[b]).tolist(), 2)
         if not marks[a, c] and (a, b) not in forbidden and (c, b) not in forbidden
     ]
-    colliders = _in_order(triples, skeleton, rule, ask, known, compute)
+    by_sets = [t for t in triples if all(t.b not in s for s in skeleton.sepsets[t.a, t.c])]
+    if rule in _ASKING:
+        ranked = triples if rule == "maxp" else by_sets
+        wanted = _questions(ranked, skeleton, rule, known, most)
+        if wanted is None:
+            rule = "separation"
+        elif compute is not None:
+            compute(sorted(wanted, key=lambda question: (len(question[2]), question)))
+    colliders = _in_order(triples, by_sets, skeleton, rule, ask, known)
     for triple in colliders:
         _orient_collider(marks, triple, both=rule == "both")
     conflicts = [
         t for t in colliders if not (_points(marks, t.a, t.b) and _points(marks, t.c, t.b))
     ]
     _apply_meeks_rules(marks, forbidden)
-    return Orientation(marks, tuple(conflicts))
+    return Orientation(marks, tuple(conflicts), rule)
 
 
 def _points(marks: Endpoints, i: int, j: int) -> bool:
@@ -122,54 +140,72 @@ def _orient_by_knowledge(marks: Endpoints, forbidden: Collection[Pair]) -> None:
 # ---- colliders -----------------------------------------------------------------------------------
 
 
+def _questions(
+    ranked: list[Triple],
+    skeleton: Skeleton,
+    rule: str,
+    known: Mapping[Question, float],
+    most: int | None,
+) -> set[Question] | None:
+    """Lists what a rule asks; None if more than `most` of it is not known."""
+    wanted: set[Question] = set()
+    new = 0
+    for triple in ranked:
+        for s in _sets(triple, skeleton):
+            question = (triple.a, triple.c, s)
+            if question in wanted or not _is_asked(rule, triple, s):
+                continue
+            wanted.add(question)
+            new += question not in known
+            if most is not None and new > most:
+                return None
+    return wanted
+
+
+def _is_asked(rule: str, triple: Triple, s: tuple[int, ...]) -> bool:
+    return rule == "maxp" or (triple.b in s) == (rule == "strongest")
+
+
 def _in_order(
     triples: list[Triple],
+    by_sets: list[Triple],
     skeleton: Skeleton,
     rule: str,
     ask: Ask,
     known: Mapping[Question, float],
-    compute: Callable[[Iterable[Question]], object] | None,
 ) -> list[Triple]:
     """Returns the colliders among the triples, those first that are oriented first."""
-    by_sets = [t for t in triples if all(t.b not in s for s in skeleton.sepsets[t.a, t.c])]
     if rule in ("first", "both"):
         return by_sets
     if rule == "separation":
-        largest_asked: dict[Pair, float] = {}
+        worst: dict[Pair, float] = {}
         for (i, j, _), pvalue in known.items():
-            note_worst(largest_asked, (i, j), pvalue)
-        return sorted(by_sets, key=lambda triple: -largest_asked[triple.a, triple.c])
-    ranked = triples if rule == "maxp" else by_sets
-    asked = {triple: _sets(triple, skeleton) for triple in ranked}
-    wanted = {
-        (t.a, t.c, s)
-        for t, sets in asked.items()
-        for s in sets
-        if rule == "maxp" or (t.b in s) == (rule == "strongest")
-    }
-    if compute is not None:
-        compute(sorted(wanted, key=lambda question: (len(question[2]), question)))
+            note_worst(worst, (i, j), pvalue)
+        return sorted(by_sets, key=lambda triple: -worst[triple.a, triple.c])
 
     def largest(triple: Triple, *, with_b: bool) -> float:
-        sets = [s for s in asked[triple] if (triple.b in s) == with_b]
+        sets = [s for s in _sets(triple, skeleton) if (triple.b in s) == with_b]
         return max((ask(triple.a, triple.c, s) for s in sets), default=0.0)
 
     if rule == "strongest":
         return sorted(by_sets, key=lambda triple: largest(triple, with_b=True))
+    ranked = triples if rule == "maxp" else by_sets
     without = {triple: largest(triple, with_b=False) for triple in ranked}
     if rule == "maxp":
         ranked = [t for t in ranked if without[t] > largest(t, with_b=True)]
     return sorted(ranked, key=lambda triple: -without[triple])
 
 
-def _sets(triple: Triple, skeleton: Skeleton) -> list[tuple[int, ...]]:
-    """Lists the conditioning sets for a and c, in causal-learn's order."""
-    sets: dict[tuple[int, ...], None] = {}
+def _sets(triple: Triple, skeleton: Skeleton) -> Iterator[tuple[int, ...]]:
+    """Yields the conditioning sets for a and c, in causal-learn's order."""
+    seen: set[tuple[int, ...]] = set()
     for end in (triple.a, triple.c):
         near = np.flatnonzero(skeleton.linked[end]).tolist()
         for size in range(min(len(near), skeleton.largest) + 1):
-            sets |= dict.fromkeys(combinations(near, size))
-    return list(sets)
+            for s in combinations(near, size):
+                if s not in seen:
+                    seen.add(s)
+                    yield s
 
 
 def _orient_collider(marks: Endpoints, triple: Triple, *, both: bool) -> None:

@@ -15,6 +15,7 @@ from causallearn.utils.PCUtils.BackgroundKnowledge import BackgroundKnowledge
 from acid_causal.discovery.mixed_graph import ARROW, TAIL
 from acid_causal.discovery.search.orientation import IN_CAUSAL_LEARN, Triple, orient
 from acid_causal.discovery.search.skeleton import Skeleton, find_skeleton
+from acid_causal.tables.inputs import Question
 
 
 class Noise(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
@@ -114,6 +115,16 @@ def test_sets_are_no_larger_than_those_of_the_search() -> None:
     sizes = set()
     orient(star, "maxp", lambda x, y, cond: sizes.add(len(cond)) or 0.1, {})  # type: ignore[func-returns-value]
     assert sizes == {0, 1}
+
+
+def test_a_rule_that_asks_too_much_gives_way_to_one_that_asks_nothing() -> None:
+    star = _skeleton(4, [(0, 1), (0, 2), (0, 3)], {(1, 2): [()], (1, 3): [()], (2, 3): [()]})
+    known: dict[Question, float] = {(1, 2, ()): 0.5, (1, 3, ()): 0.5, (2, 3, ()): 0.5}
+    ask = lambda x, y, cond: known.get((x, y, cond), 0.1)  # noqa: E731
+    for rule in ("strongest", "maxp"):
+        assert orient(star, rule, ask, known, most=3).rule == rule
+        assert orient(star, rule, ask, known, most=2).rule == "separation"
+    assert orient(star, "clearest", ask, known, most=0).rule == "clearest"
 
 
 def test_a_thousand_variables_cost_seconds() -> None:

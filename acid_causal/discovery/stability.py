@@ -1,0 +1,132 @@
+"""How firm each edge is, from the p-values of one run: no further test is computed.
+
+- `stability_path`: the graph at other levels alpha.
+- `adjusted_pvalues`: p-values of edges under control of the false discovery rate.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from numpy.typing import NDArray
+from scipy.stats import false_discovery_control
+
+from acid_causal.discovery.knowledge import Knowledge
+from acid_causal.discovery.mixed_graph import mark_between
+from acid_causal.discovery.search.graph_search import run_pc
+from acid_causal.tables.inputs import Question
+
+ALPHAS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2)
+
+
+@dataclass(frozen=True)
+class StabilityPath:
+    """PC's graph at several levels, from the p-values of one run.
+
+    A smaller level rarely asks what the run did not ask. A larger one keeps more edges and would
+    ask more: there `open` counts the questions without a p-value, which are taken to separate
+    nothing. Such a graph may have edges that a run at this level would remove.
+
+    Attributes:
+        alphas: the levels, increasing.
+        graphs: the endpoints at each level.
+        open: number of questions without a p-value at each level; 0: the graph is that of a run.
+    """
+
+    alphas: tuple[float, ...]
+    graphs: Int[NDArray[np.int8], "levels d d"]
+    open: tuple[int, ...]
+
+    def marks(self, a: int, b: int) -> tuple[str, ...]:
+        """Returns the mark at each level, read from column a to column b; "" for no edge."""
+        return tuple(mark_between(graph, a, b) for graph in self.graphs)
+
+
+def stability_path(
+    pvalues: Mapping[Question, float],
+    columns: Sequence[str],
+    *,
+    alpha: float,
+    orient_by: str,
+    max_size: int | None = None,
+    knowledge: Knowledge | None = None,
+    alphas: Iterable[float] = ALPHAS,
+) -> StabilityPath:
+    """Runs PC again at several levels on the p-values of one run.
+
+    Args:
+        pvalues: of the questions that the run asked.
+        columns: names of the columns.
+        alpha: level of the run, which is one of the path's.
+        orient_by: see `acid_causal.discovery.search.orientation.orient`.
+        max_size: size of the largest conditioning set; None: no limit.
+        knowledge: background knowledge of the run.
+        alphas: further levels.
+    """
+    levels = tuple(sorted({*alphas, alpha}))
+    graphs, unanswered = [], []
+    for level in levels:
+        known = _Known(pvalues, (knowledge or Knowledge()), columns)
+        found = run_pc(columns, known, level, max_size, knowledge or Knowledge(), orient_by)
+        graphs.append(found.endpoints)
+        unanswered.append(len(known.open))
+    return StabilityPath(levels, np.stack(graphs), tuple(unanswered))
+
+
+@dataclass
+class _Known:
+    """Answers the questions of a search from the p-values of another one."""
+
+    pvalues: Mapping[Question, float]
+    knowledge: Knowledge
+    columns: Sequence[str]
+    open: set[Question] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._required = self.knowledge.pairs(self.knowledge.requires, self.columns)
+
+    def answer_pairs(self) -> None:
+        """Everything is known."""
+
+    def compute(self, questions: Iterable[Question]) -> None:
+        """Everything is known, but for some of the questions that only rank colliders."""
+
+    def answer(self, x: int, y: int, cond: tuple[int, ...]) -> float:
+        """Returns the p-value; 0 where there is none, as for required pairs."""
+        question = (min(x, y), max(x, y), tuple(sorted(cond)))
+        if question[:2] in self._required:
+            return 0.0
+        if question not in self.pvalues:
+            self.open.add(question)
+            return 0.0
+        return self.pvalues[question]
+
+
+def adjusted_pvalues(
+    pvalues: Float[NDArray[np.float64], " pairs"], tested: Bool[NDArray[np.bool_], " pairs"]
+) -> Float[NDArray[np.float64], " pairs"]:
+    """Adjusts the p-values of all pairs for the false discovery rate, by Benjamini and Hochberg.
+
+    The p-value of a pair is the largest over the conditioning sets that PC tested. Among the edges
+    whose adjusted p-value is at most q, a share of q at most is expected to be wrong, if these sets
+    contain a separating one for each pair that has one (so errors of earlier levels are not
+    covered), each p-value keeps its level, and p-values of different pairs depend on one another
+    positively at most. It says nothing on directions.
+
+    Args:
+        pvalues: the largest p-value of each pair of columns, edges or not.
+        tested: whether the data decide on the pair; knowledge decides on the others.
+
+    Returns:
+        The adjusted p-values; NaN for pairs that are not tested.
+
+    References:
+        Strobl, Spirtes, Visweswaran (2019), Estimating and controlling the false discovery rate of
+        the PC algorithm using edge-specific p-values.
+        Benjamini, Hochberg (1995), Controlling the false discovery rate.
+    """
+    adjusted = np.full(len(pvalues), np.nan)
+    if tested.any():
+        adjusted[tested] = false_discovery_control(pvalues[tested], method="bh")
+    return adjusted
