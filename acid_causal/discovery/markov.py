@@ -88,7 +88,7 @@ def check_markov(
     *,
     alpha: float = defaults.ALPHA,
     max_size: int = 1,
-    permutations: int = 99,
+    relabelings: int = 99,
     seed: int = 0,
     known: Mapping[Question, float] | None = None,
     missing: str = defaults.MISSING,
@@ -105,8 +105,8 @@ def check_markov(
         endpoints: PC's graph.
         alpha: level of each test.
         max_size: size of the largest conditioning set.
-        permutations: number of graphs with permuted names.
-        seed: of the permutations.
+        relabelings: number of graphs with permuted names.
+        seed: of the permuted names.
         known: p-values that need not be computed.
         missing: "raise" or "drop"; see `Tester`.
         **options: of the tester.
@@ -121,7 +121,7 @@ def check_markov(
     """
     require(0 < alpha < 1, "alpha", alpha, "between 0 and 1")
     require(max_size >= 0, "max_size", max_size, "at least 0")
-    require(permutations >= 1, "permutations", permutations, "at least 1")
+    require(relabelings >= 1, "relabelings", relabelings, "at least 1")
     data = table if isinstance(table, Table) else read_table(table, missing=missing)
     d = len(data.columns)
     if endpoints.shape != (d, d):
@@ -139,7 +139,7 @@ def check_markov(
         _failing(
             ((order[i], order[j], [order[k] for k in s]) for i, j, s in implied), pvalues, alpha
         )
-        for order in (rng.permutation(d).tolist() for _ in range(permutations))
+        for order in (rng.permutation(d).tolist() for _ in range(relabelings))
     ]
     failed = sorted((pvalues[q], q) for q in implied if pvalues[q] <= alpha)
     names = data.columns

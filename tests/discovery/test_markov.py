@@ -65,7 +65,7 @@ def test_known_pvalues_are_not_computed(monkeypatch: pytest.MonkeyPatch) -> None
     known: dict[Question, float] = {(i, j, ()): 0.001 for i, j in ((0, 1), (0, 2), (1, 2))}
     known |= {(0, 1, (2,)): 0.001, (0, 2, (1,)): 0.7, (1, 2, (0,)): 0.001}
     table = Table(np.zeros((10, 3)), COLUMNS[:3], None)
-    check = check_markov(table, chain, known=known, permutations=9)
+    check = check_markov(table, chain, known=known, relabelings=9)
     assert (check.implied, check.failed, check.violations) == (1, 0.0, ())
     assert set(check.permuted) == {0.0, 1.0}  # with b in the middle, or with a or c
 
@@ -77,8 +77,8 @@ def test_a_full_graph_implies_nothing() -> None:
     assert str(check) == "the graph implies no independence that could be tested"
     with pytest.raises(InputError, match="3 variables, and the table 2 columns"):
         check_markov(table, np.zeros((3, 3), dtype=np.int8))
-    with pytest.raises(OptionError, match="permutations"):
-        check_markov(table, np.zeros((2, 2), dtype=np.int8), permutations=0)
+    with pytest.raises(OptionError, match="relabelings"):
+        check_markov(table, np.zeros((2, 2), dtype=np.int8), relabelings=0)
 
 
 def test_the_pvalue_counts_the_graph_itself() -> None:
