@@ -110,6 +110,8 @@ def _details(edge: Edge, found: Discovery) -> dict[str, Any]:
         "p": pvalue_text(edge.pvalue),
         "given": given_text(edge.given),
         "tests": edge.tests,
+        "adjusted": None if edge.adjusted is None else pvalue_text(edge.adjusted),
+        "path": _path(edge, found),
         "required": edge.required,
         "confidence": edge.confidence,
         "marks": [
@@ -117,6 +119,18 @@ def _details(edge: Edge, found: Discovery) -> dict[str, Any]:
             for mark, share in edge.marks.items()
         ],
     }
+
+
+def _path(edge: Edge, found: Discovery) -> list[list[str]]:
+    """Lists each level of the path with the mark of the edge there; "?" where tests are missing."""
+    if found.path is None:
+        return []
+    index = found.columns.index
+    marks = found.path.marks(index(edge.a), index(edge.b))
+    return [
+        [f"α = {alpha:g}", (arrow(mark) if mark else "no edge") + (" ?" if missing else "")]
+        for alpha, mark, missing in zip(found.path.alphas, marks, found.path.open, strict=True)
+    ]
 
 
 def _facts(made: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -132,7 +146,8 @@ def _facts(made: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         f"{f'{gaps:,} values missing' if gaps else 'no value missing'}, sha256 {data['sha256']}",
     )
     yield "variables", "; ".join(_variables(data["variables"]))
-    yield "model", f"{made['model']['name']}, sha256 {made['model']['sha256']}"
+    digest = made["model"]["sha256"]  # causal-learn's tests have none
+    yield "model", f"{made['model']['name']}{f', sha256 {digest}' if digest else ''}"
     size = "any size" if search["max_size"] is None else f"at most {search['max_size']}"
     yield (
         "search",

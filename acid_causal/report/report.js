@@ -24,9 +24,14 @@
     all(`[data-edge="${number}"]`).forEach((part) => part.classList.add("chosen"));
     const edge = edges[number];
     const known = [["p-value", edge.p], ["given", edge.given], ["tests", edge.tests]];
+    if (edge.adjusted !== null) known.push(["p-value, adjusted for all pairs", edge.adjusted]);
     if (edge.confidence !== null) known.push(["confidence", percent(edge.confidence)]);
     detail.replaceChildren(make("h3", edge.title), make("p", `${edge.meaning}.`), facts(known));
     if (edge.required) detail.append(make("p", "The edge is required by what was known beforehand."));
+    if (edge.path.length) {
+      detail.append(make("p", "At other levels, from the same tests (?: some tests are not known there):"));
+      detail.append(facts(edge.path));
+    }
     if (edge.marks.length) {
       detail.append(make("p", "In the samples:"));
       detail.append(facts(edge.marks.map(([mark, share]) => [percent(share), mark])));

@@ -1,16 +1,22 @@
 """The report: self-contained, escaped, and alive in a browser."""
 
+import json
 import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from graph_cases import HOSTILE, made_discovery
 
+from acid_causal.discovery.discovery import Conflict
+from acid_causal.discovery.markov import MarkovCheck, Violation
+from acid_causal.discovery.stability import StabilityPath
 from acid_causal.report.html import render, write_report
 from acid_causal.report.labels import printable
 
@@ -89,6 +95,30 @@ def test_what_it_says(tmp_path: Path) -> None:
         "required",
     ):
         assert part in text, part
+
+
+def test_conflicts_and_the_check_are_shown() -> None:
+    found = made_discovery(["<b>", "y", "z"], [(0, 1, "-->"), (1, 2, "---")])
+    found.provenance["search"]["orient"] = "maxp"
+    violation = Violation("<b>", "z", ("y",), 0.01)
+    page = Page(
+        render(
+            replace(
+                found,
+                conflicts=(Conflict("<b>", "y", "z"),),
+                markov=MarkovCheck(4, (violation,), (0.5, 0.75), 0.05, 1),
+                path=StabilityPath(
+                    (0.01, 0.1), np.stack([0 * found.endpoints, found.endpoints]), (0, 3)
+                ),
+            )
+        )
+    )
+    text = " ".join(page.text.split())
+    assert "gave way (rule: maxp)" in text
+    assert "<b> → y ← z" in text
+    assert "1 of 4 implied independences fail (25%; with permuted names 62%; p = 0.33)" in text
+    assert "<b>, z given y: p = 0.010" in text
+    assert json.dumps([["α = 0.01", "no edge"], ["α = 0.1", "→ ?"]]) in page.text
 
 
 def test_one_edge_and_none() -> None:
