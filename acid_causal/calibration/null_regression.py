@@ -222,9 +222,23 @@ def _design(covariates: Float[Array, "m covariates"]) -> Float[Array, "m terms"]
     - Hinges in n: a smoother's rank is fixed, so its bias shows in large samples.
     - Hinges in information: the smoothers' bias is largest where Z explains a moderate share.
     - For models with `keeps_values` also the nonlinear shares: linear relations leave no bias.
-    - For models that know categories indicators of one and of two.
+    - For models that know categories all terms a second time, for questions with categories alone,
+      and how these differ if both variables are categories.
     """
-    categories = covariates[:, NUMERIC_COVARIATES:]
+    terms = _numeric_terms(covariates)
+    if covariates.shape[1] < _ALL_COVARIATES:
+        return terms
+    categories = covariates[:, NUMERIC_COVARIATES, None]
+    log_n, log_size, total, _, pairs = covariates[:, :RANK_COVARIATES].T
+    of_both = np.column_stack([np.ones_like(pairs), log_n, log_size, total, pairs])
+    mixed = categories > 0
+    return np.hstack(
+        [terms[:, :1], terms[:, 1:] * ~mixed, terms * mixed, of_both * (categories == 2)]
+    )
+
+
+def _numeric_terms(covariates: Float[Array, "m covariates"]) -> Float[Array, "m terms"]:
+    """Builds the terms that do not depend on the number of categories."""
     nonlinearity = covariates[:, RANK_COVARIATES:NUMERIC_COVARIATES]
     covariates = covariates[:, :RANK_COVARIATES]
     m, _ = covariates.shape
@@ -255,7 +269,4 @@ def _design(covariates: Float[Array, "m covariates"]) -> Float[Array, "m terms"]
             for other in (1.0, log_n, log_size, total, product, large)
         ]
         hinges += [pairs * term for term in (pairs, log_n, log_size, total)]
-    for count in (1, 2) if categories.shape[1] else ():
-        of_count = categories[:, 0] == count
-        hinges += [of_count * term for term in (1.0, log_n, log_size, total, pairs, none)]
     return np.column_stack([np.ones(m), covariates, *products, log_n**3, *indicators, *hinges])

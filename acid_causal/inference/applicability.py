@@ -6,6 +6,7 @@
 | many samples | has more rows than the null was fitted to |
 | large set | has a larger conditioning set than the null was fitted to |
 | ties | has discrete columns if training had none, else conditions on 7 to 20 whole numbers |
+| categories | tests two categories of three or more levels with a model of ranks |
 | repeated rows | is about a table with duplicate rows, as a bootstrap sample has them |
 | serial rows | is about variables that are both autocorrelated over the rows, given Z |
 | little noise, gap in Z, common volatility | see `acid_causal.inference.rank_limits` |
@@ -216,6 +217,17 @@ def _ties(q: _Question) -> str | None:
     )
 
 
+def _categories(q: _Question) -> str | None:
+    """Checks whether X and Y are categories, for models that take levels for several numbers."""
+    levels = [max(map(q.rows.width, part)) for part in (q.task.x, q.task.y)]
+    if min(levels) == 1 or q.model.recipe.model.keeps_values:
+        return None
+    return (
+        f"{q.shown} tests two categories, which {q.model.name} rejects several times too often: "
+        f'model="acid-values" compares all of their levels at once'
+    )
+
+
 def _may_be_codes(rows: Rows, column: int) -> bool:
     return (
         rows.width(column) == 1
@@ -253,6 +265,7 @@ _CHECKS: dict[str, Callable[[_Question], str | None]] = {
     "many samples": _many_samples,
     "large set": _large_set,
     "ties": _ties,
+    "categories": _categories,
     "repeated rows": _repeated_rows,
     "serial rows": _serial_rows,
 }

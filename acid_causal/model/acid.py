@@ -170,7 +170,9 @@ class ACIDModel(nn.Module):
         self.head = make_head(config)
         self.classifier: nn.Module
         if config.keeps_values:
-            self.classifier = MonotoneClassifier(config.head_count + _RESIDUAL_STATISTICS, facts=8)
+            self.classifier = MonotoneClassifier(
+                config.head_count + _RESIDUAL_STATISTICS, facts=8 if config.category_facts else 6
+            )
         else:
             facts = 4 if config.classifier_facts else 0
             inputs = self.head.statistics + 2 * self.regressions + facts
@@ -368,9 +370,11 @@ class ACIDModel(nn.Module):
             of_x = getattr(x, name).amax(dim=1).view(-1, r, 1).expand(-1, -1, c)
             of_y = getattr(y, name).amax(dim=1).view(-1, 1, c).expand(-1, r, -1)
             facts += [torch.minimum(of_x, of_y), torch.maximum(of_x, of_y)]
-        pairs = math.sqrt(x.explained.shape[1] * y.explained.shape[1])
-        sizes = [math.log(x.n / 300.0), math.log((1 + x.d_z) / 4.0), math.log(pairs)]
-        same = t.new_tensor([*sizes, float(x.categories + y.categories)])
+        same = t.new_tensor([x.n / 300.0, (1 + x.d_z) / 4.0]).log()
+        if self.config.category_facts:
+            pairs = math.sqrt(x.explained.shape[1] * y.explained.shape[1])
+            kinds = t.new_tensor([math.log(pairs), float(x.categories + y.categories)])
+            same = torch.cat([same, kinds])
         all_facts = torch.cat([torch.stack(facts, dim=3), same.expand(*t.shape[:3], -1)], dim=3)
         return self.classifier(Evidence(t, effect, all_facts, x.n))
 

@@ -26,8 +26,8 @@ class Evidence:
     Attributes:
         t: studentised statistics, of mean about 0 and variance about 1 under H0.
         effect: logs of effect sizes.
-        facts: explained and nonlinear shares of X and Y; n, d_z, and the number of pairs of
-            components; how many of X and Y are categories.
+        facts: explained and nonlinear shares of X and Y, n and d_z; with `category_facts` also the
+            number of pairs of components, and how many of X and Y are categories.
         n: number of rows.
     """
 

@@ -38,6 +38,8 @@ class ModelConfig:
             "values". "values" keeps the scale of the data: regressions use values and ranks, all
             components of a variable are compared together, and the classifier is monotone in its
             statistics.
+        category_facts: give the classifier of "values" also the number of pairs of components, and
+            how many of X and Y are categories, as models trained on categories need them.
     """
 
     e: int = 32
@@ -52,6 +54,7 @@ class ModelConfig:
     head_width: int = 16
     classifier_facts: bool = True
     transform: str = "rank-normal"
+    category_facts: bool = False
 
     def __post_init__(self) -> None:
         for name, largest in _MAX_SIZE.items():

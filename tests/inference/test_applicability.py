@@ -16,6 +16,7 @@ from acid_causal.calibration.reference import Reference
 from acid_causal.errors import AcidWarning
 from acid_causal.inference.rows import REPEATED
 from acid_causal.inference.tester import Tester, ci_test
+from acid_causal.tables.inputs import Table
 from acid_causal.weights.checkpoint import TrainedModel
 
 
@@ -318,3 +319,17 @@ def test_gaps_decide_which_rows_are_looked_at(tiny_model: TrainedModel) -> None:
     x[80:, 3] = np.nan
     assert kinds(x, tiny_model, (3,), missing="drop") == ()
     assert kinds(np.nan_to_num(x), tiny_model, (2,)) == ()
+
+
+def test_models_of_ranks_are_warned_of_two_categories() -> None:
+    rng = np.random.default_rng(0)
+    values = np.column_stack([rng.integers(0, k, 200) for k in (3, 4, 2, 9)]).astype(float)
+    levels = {k: tuple(map(str, range(count))) for k, count in enumerate((3, 4, 2))}
+    table = Table(values, tuple("abcd"), None, categories=levels)
+    with pytest.warns(AcidWarning, match=r'\(a, b \| \) tests two categories.*"acid-values"'):
+        assert "categories" in Tester(table, model="acid-base").test(0, 1).unlike_training
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for pair in ((0, 2), (0, 3)):  # two levels are a number
+            assert "categories" not in Tester(table, model="acid-base").test(*pair).unlike_training
+        assert Tester(table, model="acid-values").test(0, 1).unlike_training == ()

@@ -11,6 +11,9 @@ from acid_causal.inference.tester import Tester
 from acid_causal.tables.inputs import Table
 from acid_causal.weights.checkpoint import TrainedModel, load_model
 
+# acid-base warns of questions about two categories.
+pytestmark = pytest.mark.filterwarnings("ignore:.*tests two categories")
+
 Array = NDArray[np.float64]
 MODELS = ["acid-values", "acid-base"]
 

@@ -22,7 +22,7 @@ from acid_causal.model.numerics import eigh, row_blocks
 RIDGES = (0.003, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 # A closer fit than the best one: its ridge is so many steps smaller, and its mean leverage (degrees
 # of freedom per row) at most this.
-_CLOSER, _MAX_LEVERAGE = 2, 0.18
+_CLOSER, _MAX_LEVERAGE = 2, 1 / 3
 # Pivots with a residual kernel variance below this are left out.
 _MIN_PIVOT = 1e-4
 

@@ -62,8 +62,8 @@ def test_closer_ridges_are_two_steps_smaller_within_their_leverage() -> None:
         chosen = int(closer[ridge])
         # As small as allowed, and never larger than the ridge itself.
         assert ridge - 2 <= chosen <= ridge
-        assert leverage[chosen] <= 0.18 or chosen == ridge
-        assert chosen <= max(0, ridge - 2) or leverage[chosen - 1] > 0.18
+        assert leverage[chosen] <= 1 / 3 or chosen == ridge
+        assert chosen <= max(0, ridge - 2) or leverage[chosen - 1] > 1 / 3
 
 
 def test_closer_fit_leaves_less_of_the_function() -> None:
