@@ -121,6 +121,7 @@ def test_json_and_options(
         "alpha": 0.05,
         "max_size": 1,
         "null": "pooled",
+        "orient": None,
         "permutations": None,
         "draws": None,
         "device": "cpu",

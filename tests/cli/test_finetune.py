@@ -59,7 +59,7 @@ def test_finetune(run_command: RunCommand, command: list[str | Path]) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "'kind' ('text')"),
+        (["--categorical", "a"], "categories of too many levels: 'a'"),
         (["--columns", "a"], "column"),
         (["--drop", "kind,g"], "unknown column 'g'"),
         (["--drop", "kind", "--out", "model.pt"], "--out must be a .safetensors file"),

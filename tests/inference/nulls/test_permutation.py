@@ -153,9 +153,9 @@ def test_copies_are_encoded_within_the_bound(
     encoded: list[int] = []
     encode = tiny_model.network.encode_targets
 
-    def spy(x: torch.Tensor, conditioning: Conditioning) -> TargetEncoding:
+    def spy(x: torch.Tensor, conditioning: Conditioning, **kind: bool) -> TargetEncoding:
         encoded.append(x.numel())
-        return encode(x, conditioning)
+        return encode(x, conditioning, **kind)
 
     monkeypatch.setattr(tiny_model.network, "encode_targets", spy)
     options: dict[str, Any] = {"null": "permutation", "permutations": 30, "batch_entries": 1000}
