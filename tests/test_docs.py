@@ -205,6 +205,9 @@ TROUBLES: dict[str, Callable[[Path], object]] = {
     "which regressions cannot fit if they are codes of unordered categories": lambda _: ci_test(
         X, Y, np.arange(200) % 10
     ),
+    "tests two categories": lambda _: ci_test(
+        *(pd.Series([f"level {k % count}" for k in range(200)]) for count in (3, 7))
+    ),
     "neighbouring rows": lambda _: ci_test(np.cumsum(X), np.cumsum(Y)),
     "Z explains nearly all of both variables": lambda _: ask_case("two sensors, 10 % noise"),
     "Z has a wide gap": lambda _: ask_case("clusters"),
