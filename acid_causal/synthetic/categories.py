@@ -74,3 +74,20 @@ def random_effects(
 def indicators(levels: Int[Tensor, "*rows"], count: int) -> Float[Tensor, "*rows count"]:
     """Returns a column for each level: 1 where a row has it."""
     return torch.nn.functional.one_hot(levels, count).float()
+
+
+def with_indicators(
+    values: Float[Tensor, "batch n d"], levels: Int[Tensor, "batch n d"], widths: tuple[int, ...]
+) -> Float[Tensor, "batch n columns"]:
+    """Replaces the variables that are categories by the indicators of their levels.
+
+    Args:
+        values: of the variables that are numbers.
+        levels: of the others.
+        widths: number of levels of each variable, 1 if it is a number.
+    """
+    parts = [
+        indicators(levels[..., k], width) if width > 1 else values[..., k : k + 1]
+        for k, width in enumerate(widths)
+    ]
+    return torch.cat([values[..., :0], *parts], dim=2)

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 
-from acid_causal.synthetic.categories import categorise, indicators, random_effects
+from acid_causal.synthetic.categories import categorise, random_effects, with_indicators
 from acid_causal.synthetic.draws import coin, integer, log_uniform, rand, randn
 from acid_causal.synthetic.mechanisms import ROUGH, Mechanism, linear
 from acid_causal.synthetic.sem import Domain, measure, split_among, standardise
@@ -107,11 +107,7 @@ class _Causes:
 
     def columns(self) -> Float[Tensor, "batch n columns"]:
         """Returns numbers, and the indicators of categories."""
-        parts = [
-            indicators(self.levels[..., k], width) if width > 1 else self.values[..., k : k + 1]
-            for k, width in enumerate(self.widths)
-        ]
-        return torch.cat(parts, dim=2)
+        return with_indicators(self.values, self.levels, self.widths)
 
 
 def _causes(

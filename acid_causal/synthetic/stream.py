@@ -10,7 +10,13 @@ from torch import Generator, Tensor
 
 from acid_causal.errors import require
 from acid_causal.synthetic import mechanisms, noise, structures
-from acid_causal.synthetic.categories import categorise, draw_levels, draw_widths, indicators
+from acid_causal.synthetic.categories import (
+    categorise,
+    draw_levels,
+    draw_widths,
+    indicators,
+    with_indicators,
+)
 from acid_causal.synthetic.draws import integer, rand, seeded
 from acid_causal.synthetic.sem import Domain, simulate_mixed, standardise
 from acid_causal.synthetic.siblings import draw_siblings
@@ -199,7 +205,7 @@ class Stream:
             x,
             dependent,
             sampler.__name__,
-            z=_expanded(z, _columns(levels, structure.cond), kinds.of_z),
+            z=with_indicators(z, _columns(levels, structure.cond), kinds.of_z),
             levels=_columns(levels, structure.targets).mT,
         )
 
@@ -295,19 +301,6 @@ class _Kinds:
         )
         dependent = dependent[:, order][:, :, order]
         return Batch(z, x[:, numbers], dependent, source, of_levels, self.of_z)
-
-
-def _expanded(
-    values: Float[Tensor, "batch n d_z"],
-    levels: Int[Tensor, "batch n d_z"],
-    widths: tuple[int, ...],
-) -> Float[Tensor, "batch n columns"]:
-    """Replaces categories by the indicators of their levels."""
-    parts = [
-        indicators(levels[..., k], width) if width > 1 else values[..., k : k + 1]
-        for k, width in enumerate(widths)
-    ]
-    return torch.cat([values[..., :0], *parts], dim=2)
 
 
 def _between_two(label: Bool[Tensor, " batch"]) -> Bool[Tensor, "batch 2 2"]:
