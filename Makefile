@@ -16,11 +16,15 @@ sachs: $(RUNS)
 	$(BIN)/python examples/sachs.py
 	$(BIN)/python -m benchmarks sachs-graph --out runs/sachs
 
-# Two processes, each with whole files, so that tests of a file share what is made for them.
-# Tests start many processes, which shall not compile the package anew.
+# Two processes of one thread each, and threads that wait sleep, as more of them than cores hold one
+# another up. Each process has half of the tests in their order, so that tests of a file share what
+# is made for them, and who is done first takes over from the other. Tests start processes, which
+# shall not compile the package anew.
+test: export OMP_NUM_THREADS = 1
+test: export OMP_WAIT_POLICY = passive
 test: export PYTHONDONTWRITEBYTECODE =
 test: lint
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not gpu"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not gpu"
 
 lint: $(READY)
 	$(BIN)/ruff check .

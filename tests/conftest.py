@@ -39,8 +39,8 @@ def warnings_point_past_the_checks() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(autouse=True)
-def calls_of_other_tests_do_not_count() -> None:
+@pytest.fixture(autouse=True, scope="module")
+def calls_of_other_files_do_not_count() -> None:
     shape_checks.forget_calls()
 
 

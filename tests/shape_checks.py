@@ -1,10 +1,11 @@
 """Checks the types and shapes in signatures on some of the calls, so that tests stay fast.
 
 `--jaxtyping-packages` in pyproject.toml decorates every function of the package with jaxtyping's
-check. One check takes longer than many a function, and loops call a function a thousand times with
-arguments alike. So a check is made on the first calls of each kind in a test, and then on the
-8th, 16th, 32nd and so on. Two calls are of one kind if their arguments have the same types, as many
-axes, and the same axes of size 0 and 1, where mistakes of shape hide.
+check. Where a signature has no shape the check is left out: mypy knows the types. One check takes
+longer than many a function, and loops call a function a thousand times with arguments alike. So a
+check is made on the first calls of each kind in a file of tests, and then on the 8th, 16th, 32nd
+and so on. Two calls are of one kind if their arguments have the same types, as many axes, and the
+same axes of size 0 and 1, where mistakes of shape hide.
 
 Import this module before the package: the decorator is looked up when a module is loaded.
 """
@@ -14,7 +15,7 @@ import functools
 import inspect
 from collections import defaultdict
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import Any, get_args
 
 import jaxtyping
 import numpy as np
@@ -28,7 +29,7 @@ _calls: defaultdict[Hashable, int] = defaultdict(int)
 
 
 def forget_calls() -> None:
-    """Starts counting anew, as at the start of a test."""
+    """Starts counting anew, as at the start of a file of tests."""
     _calls.clear()
 
 
@@ -37,11 +38,21 @@ def jaxtyped(target: Any = None, *, typechecker: Any) -> Any:
     if target is None:
         return functools.partial(jaxtyped, typechecker=typechecker)
     if inspect.isfunction(target):
-        return _check_some_calls(target, typechecker)
+        return _check_some_calls(target, typechecker) if _has_shapes(target) else target
     init = vars(target).get("__init__") if dataclasses.is_dataclass(target) else None
-    if init is not None and not hasattr(init, "__wrapped__"):
+    if init is not None and not hasattr(init, "__wrapped__") and _has_shapes(init):
         setattr(target, "__init__", _check_some_calls(init, typechecker))  # noqa: B010
     return target
+
+
+def _has_shapes(function: Any) -> bool:
+    return any(map(_is_shape, function.__annotations__.values()))
+
+
+def _is_shape(hint: Any) -> bool:
+    if isinstance(hint, type) and issubclass(hint, jaxtyping.AbstractArray):
+        return True
+    return any(map(_is_shape, hint if isinstance(hint, list) else get_args(hint)))
 
 
 def _check_some_calls(function: Any, typechecker: Any) -> Callable[..., Any]:

@@ -43,13 +43,30 @@ def test_calls_alike_are_checked_less_and_less(monkeypatch: pytest.MonkeyPatch) 
         return check
 
     monkeypatch.setattr(shape_checks, "_check_every_call", counted)
-    number = CHECKED(lambda n: None)
+
+    def ones(n: int) -> Float[Tensor, " n"]:
+        return torch.ones(n)
+
+    number = CHECKED(ones)
     for k in range(1, 101):
         number(k)
     assert checks == [1, 2, 3, 4, 8, 16, 32, 64]
     shape_checks.forget_calls()
     number(101)
     assert checks[-1] == 101
+
+
+def test_a_signature_without_shapes_is_left_to_mypy() -> None:
+    def total(parts: list[Tensor], scale: float | None) -> Tensor:
+        return sum(parts) * scale  # type: ignore[operator, return-value]
+
+    assert CHECKED(total) is total
+
+    def largest(parts: tuple[Float[Tensor, " n"], ...] | None) -> float:
+        return 0.0
+
+    with pytest.raises(TypeCheckError):
+        CHECKED(largest)((torch.zeros(2, 2),))
 
 
 def test_the_fields_of_a_dataclass_are_checked() -> None:
