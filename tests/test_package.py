@@ -58,12 +58,13 @@ def test_a_table_is_read_once(
         assert read == ["data"], call
 
 
-def test_nothing_under_the_gpl_is_needed() -> None:
+def test_nothing_under_the_gpl_is_needed_nor_causal_learn_for_training() -> None:
     """Every module but the adapters is imported where pgmpy and tigramite are not installed."""
     code = (
         "import importlib, pkgutil, sys\n"
         "sys.modules['tigramite'] = sys.modules['pgmpy'] = None\n"
-        "import acid_causal\n"
+        "import acid_causal, acid_causal.training.trainer\n"
+        "assert not {'causallearn', 'pandas'} & set(sys.modules)\n"
         "for found in pkgutil.walk_packages(acid_causal.__path__, 'acid_causal.'):\n"
         "    if found.name not in {'acid_causal.tigramite', 'acid_causal.pgmpy'}:\n"
         "        if not found.name.endswith('__main__'):\n"

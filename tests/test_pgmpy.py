@@ -20,19 +20,29 @@ def frame() -> pd.DataFrame:
     return pd.DataFrame({"a": a, "b": b, "c": c, "d": np.tanh(c) + 0.2 * noise[1]})
 
 
-@pytest.mark.parametrize("interface", ["estimators", "causal_discovery"])
-def test_pgmpy_finds_the_graph(frame: pd.DataFrame, interface: str) -> None:
+@pytest.mark.parametrize(
+    ("interface", "n_jobs"),
+    [
+        *(("estimators", 1), ("causal_discovery", 1)),
+        # pgmpy's default starts processes that load torch and pgmpy.
+        pytest.param("estimators", -1, marks=pytest.mark.slow),
+        pytest.param("causal_discovery", -1, marks=pytest.mark.slow),
+    ],
+)
+def test_pgmpy_finds_the_graph(frame: pd.DataFrame, interface: str, n_jobs: int) -> None:
     from acid_causal.pgmpy import ACID
 
     test = ACID(frame)
     if interface == "estimators":
         from pgmpy.estimators import PC
 
-        edges = PC(frame).estimate(ci_test=test, show_progress=False, return_type="cpdag").edges()
+        options = {"n_jobs": n_jobs, "show_progress": False, "return_type": "cpdag"}
+        edges = PC(frame).estimate(ci_test=test, **options).edges()
     else:
         from pgmpy.causal_discovery import PC
 
-        edges = PC(ci_test=test, show_progress=False).fit(frame).causal_graph_.edges()
+        search = PC(ci_test=test, n_jobs=n_jobs, show_progress=False)
+        edges = search.fit(frame).causal_graph_.edges()
     assert {tuple(edge)[:2] for edge in edges} == {("a", "c"), ("b", "c"), ("c", "d")}
 
 

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
 from acid_causal.errors import InputError, OptionError
 from benchmarks import readme
@@ -15,6 +16,12 @@ from benchmarks.harness.jobs import Experiment
 from benchmarks.harness.runner import run_jobs
 from benchmarks.harness.store import Store
 from benchmarks.readme import DOCUMENTS, block, fill
+
+
+@pytest.fixture(autouse=True)
+def pictures_are_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The experiments' tests draw them, and it takes longer than the tables."""
+    monkeypatch.setattr(Figure, "savefig", lambda *_, **__: None)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

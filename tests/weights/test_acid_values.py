@@ -1,15 +1,17 @@
 """What `acid-values` was made for: more rows, more truth, in plain relations."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from acid_causal import Tester, ci_test, discover
+from acid_causal import Tester, discover
 from acid_causal.errors import AcidWarning
+from benchmarks.methods import get_method
+from benchmarks.methods.method import Question
 
 Array = NDArray[np.float64]
 # From a generator, n and the correlation of the noises to a table: X, Y, then Z.
@@ -17,16 +19,35 @@ Draw = Callable[[Generator, int, float], Array]
 
 
 def log10_p(table: Array) -> float:
+    return log10_p_of_pairs(*np.split(table, [1, 2], axis=1))[0]
+
+
+def log10_p_of_pairs(x: Array, y: Array, z: Array) -> list[float]:
+    """Tests X and each column of Y given Z; what they share is computed once."""
+    d = 1 + y.shape[1]
+    cond = tuple(range(d, d + z.shape[1]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AcidWarning)
-        tester = Tester(table, model="acid-values")
-        found = tester.test(0, 1, tuple(range(2, table.shape[1])))
-    return found.log_pvalue / np.log(10)
+        tester = Tester(np.hstack([x, y, z]), model="acid-values")
+        found = tester.test_many([(0, j, cond) for j in range(1, d)])
+    return [one.log_pvalue / np.log(10) for one in found]
+
+
+def rejections(questions: list[Question]) -> int:
+    """Counts rejections at .05 among questions of one shape, which are asked together."""
+    in_batches = get_method("acid:acid-values").in_batches
+    assert in_batches is not None
+    return sum(p < 0.05 for p in in_batches(questions))
 
 
 def noises(rng: Generator, n: int, rho: float) -> tuple[Array, Array]:
     first, other = rng.normal(size=(2, n))
-    return first, rho * first + np.sqrt(1 - rho**2) * other
+    return first, mixed(first, other, rho)
+
+
+def mixed(first: Array, other: Array, rho: float) -> Array:
+    """Mixes two noises into one that correlates with the first by rho."""
+    return rho * first + np.sqrt(1 - rho**2) * other
 
 
 def sensors(noise: float, d_z: int = 1) -> Draw:
@@ -67,8 +88,8 @@ def zero_inflated(rng: Generator, n: int, rho: float) -> Array:
 )
 def test_independent(draw: Draw, n: int) -> None:
     """At a level of .05 more than 7 of 40 come once in two thousand times."""
-    rejected = [log10_p(draw(np.random.default_rng(k), n, 0.0)) < np.log10(0.05) for k in range(40)]
-    assert sum(rejected) <= 7
+    tables = [draw(np.random.default_rng(k), n, 0.0) for k in range(40)]
+    assert rejections([(t[:, :1], t[:, 1:2], t[:, 2:]) for t in tables]) <= 7
 
 
 @pytest.mark.parametrize(
@@ -119,26 +140,46 @@ def test_whole_numbers_with_a_little_noise() -> None:
     assert log10_p(np.column_stack(columns).astype(float)) < -30
 
 
-def test_strength_and_rows_lower_the_median_p_value() -> None:
-    def median(rho: float, n: int) -> float:
-        draw = sensors(1.0)
-        return float(np.median([log10_p(draw(np.random.default_rng(k), n, rho)) for k in range(5)]))
+def medians(
+    population: Callable[[Generator, int], tuple[Array, Array]], strengths: Sequence[float], n: int
+) -> Array:
+    """Computes the median log10 p-value of five datasets at each correlation of the noises.
 
-    by_strength = [median(rho, 500) for rho in (0.1, 0.3, 0.6, 0.9, 0.97, 0.99)]
+    Args:
+        population: from a generator and n to what X and Y have of Z, and Z.
+        strengths: the correlations; the datasets share X and Z.
+        n: number of rows.
+    """
+    found = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        signal, z = population(rng, n)
+        first, other = rng.normal(size=(2, n))
+        x, *y = (signal + e for e in (first, *(mixed(first, other, rho) for rho in strengths)))
+        found.append(log10_p_of_pairs(x[:, None], np.column_stack(y), z))
+    return np.median(found, axis=0)
+
+
+def test_strength_and_rows_lower_the_median_p_value() -> None:
+    def noisy(rng: Generator, n: int) -> tuple[Array, Array]:
+        z = rng.normal(size=(n, 1))
+        return z[:, 0], z
+
+    by_strength = medians(noisy, (0.1, 0.3, 0.6, 0.9, 0.97, 0.99), 500)
     assert (np.diff(by_strength) < 0).all()
-    by_rows = [median(0.9, n) for n in (100, 200, 500, 1000, 5000)]
+    by_rows = [medians(noisy, (0.9,), n)[0] for n in (100, 200, 500, 1000, 5000)]
     assert (np.diff(by_rows) < 0).all()
     assert by_rows[-1] < -100
 
 
 @pytest.mark.parametrize("components", [3, 10])
 def test_components_keep_the_level(components: int) -> None:
-    rejected = 0
+    questions: list[Question] = []
     for seed in range(40):
         rng = np.random.default_rng(seed)
         x, y = rng.normal(size=(2, 100, components))
-        rejected += ci_test(x, y, rng.normal(size=100), model="acid-values").pvalue < 0.05
-    assert rejected <= 7
+        questions.append((x, y, rng.normal(size=(100, 1))))
+    assert rejections(questions) <= 7
 
 
 def test_signs_shifts_and_scales_change_nothing() -> None:
@@ -168,17 +209,6 @@ _FUNCTIONS: dict[str, Callable[[Array], Array]] = {
 _POPULATIONS = [(margin, name) for margin in _MARGINS for name in _FUNCTIONS]
 
 
-def _median(margin: str, name: str, rho: float, n: int) -> float:
-    """Computes the median log10 p-value of five datasets."""
-    found = []
-    for seed in range(5):
-        rng = np.random.default_rng(seed)
-        z = _MARGINS[margin](rng, n)
-        e = noises(rng, n, rho)
-        found.append(log10_p(np.column_stack([*(_FUNCTIONS[name](z) + one for one in e), z])))
-    return float(np.median(found))
-
-
 @pytest.mark.parametrize(
     ("margin", "name"),
     [
@@ -187,9 +217,13 @@ def _median(margin: str, name: str, rho: float, n: int) -> float:
     ],
 )
 def test_median_p_values_fall_in_strength_and_in_rows(margin: str, name: str) -> None:
-    by_strength = [_median(margin, name, rho, 1000) for rho in (0.1, 0.3, 0.6, 0.9, 0.97, 0.99)]
+    def population(rng: Generator, n: int) -> tuple[Array, Array]:
+        z = _MARGINS[margin](rng, n)
+        return _FUNCTIONS[name](z), z[:, None]
+
+    by_strength = medians(population, (0.1, 0.3, 0.6, 0.9, 0.97, 0.99), 1000)
     assert (np.diff(by_strength) < 0).all()
-    by_rows = [_median(margin, name, 0.6, n) for n in (100, 300, 1000, 5000)]
+    by_rows = [medians(population, (0.6,), n)[0] for n in (100, 300, 1000, 5000)]
     assert (np.diff(by_rows) < 0).all()
 
 

@@ -98,8 +98,10 @@ def test_quick_run_makes_rows_table_and_picture(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(folds, "QUICK_DATASETS", 10)
+    monkeypatch.setattr(folds, "QUICK_DATASETS", 4)
     monkeypatch.setattr(calibration, "QUICK_DATASETS", 6)
+    monkeypatch.setattr(calibration, "QUICK_DIMENSIONS", (0, 3))
+    monkeypatch.setattr(calibration, "STREAMS", ("training", "steps"))
     assert run_experiment(name, "fisherz,rcit", quick=True, out=tmp_path) == 0
     printed = capsys.readouterr().out
     assert "fisherz" in printed

@@ -45,11 +45,11 @@ def test_quick_run(
 
 def test_streams_give_as_many_of_each_label() -> None:
     stream = Stream(StreamConfig(entries=2000, n=(20, 40), d_z=(0, 2)), seed=0)
-    questions, labels = finetuning._of_stream(stream, 300)
-    assert len(questions) == len(labels) == 300
+    questions, labels = finetuning._of_stream(stream, 220)
+    assert len(questions) == len(labels) == 220
     assert 0.35 < labels.mean() < 0.65
     assert {None if z is None else z.shape[1] for _, _, z in questions} == {None, 1, 2}
-    again, _ = finetuning._of_stream(stream, 300)
+    again, _ = finetuning._of_stream(stream, 220)
     assert all(np.array_equal(x, y) for (x, _, _), (y, _, _) in zip(questions, again, strict=True))
 
 

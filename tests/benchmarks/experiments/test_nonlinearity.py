@@ -43,9 +43,10 @@ def test_quick_run_of_two_models(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(folds, "QUICK_DATASETS", 4)
+    monkeypatch.setattr(folds, "QUICK_DATASETS", 2)
     monkeypatch.setattr(nonlinearity, "MAIN_DIMENSION", 3)  # within the range of the tiny model
     monkeypatch.setattr(nonlinearity, "MECHANISMS", ("mlp08", "mlp64"))
+    monkeypatch.setattr(nonlinearity, "N", 60)
     paths = [tmp_path / f"acid-{mechanism}.safetensors" for mechanism in ("mlp08", "mlp64")]
     for path in paths:
         tiny_model.save(path)

@@ -18,9 +18,11 @@ def questions(d_z: int, count: int = 6, n: int = 60) -> list[Question]:
     return drawn
 
 
-@pytest.mark.parametrize("d_z", [0, 1, 3])
-def test_batches_change_no_pvalue(d_z: int) -> None:
-    method, asked = get_method("acid"), questions(d_z)
+@pytest.mark.parametrize(
+    ("name", "d_z"), [("acid", 0), ("acid", 1), ("acid", 3), ("acid:acid-values", 1)]
+)
+def test_batches_change_no_pvalue(name: str, d_z: int) -> None:
+    method, asked = get_method(name), questions(d_z)
     assert method.in_batches is not None
     np.testing.assert_allclose(method.in_batches(asked), method.pvalues(asked), atol=1e-3)
 
