@@ -180,12 +180,13 @@ class Tester:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The model, the null, its options and the device, as JSON values."""
+        """The model, the null, its options, the device and the columns' types, as JSON values."""
         return {
             "model": {"name": self.model.name, "sha256": self.model.sha256},
             "null": self.null,
             **self._null.options,
             "device": str(self.device),
+            "variables": self.table.describe_columns(),
         }
 
     def test(

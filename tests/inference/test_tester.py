@@ -50,6 +50,23 @@ def test_ci_test_equals_the_tester(tiny_model: TrainedModel, table: np.ndarray) 
         assert one.pvalue == pytest.approx(np.exp(one.log_pvalue))
 
 
+def test_settings_tell_what_the_columns_are(tiny_model: TrainedModel) -> None:
+    frame = pd.DataFrame(
+        {"a": np.arange(30.0), "kind": ["x", "y", "z"] * 10, "size": ["S", "L"] * 15}
+    )
+    tester = Tester(frame, model=tiny_model, ordered={"size": ["S", "L"]}, null="pooled")
+    assert tester.settings == {
+        "model": {"name": "tiny", "sha256": tiny_model.sha256},
+        "null": "pooled",
+        "device": str(tester.device),
+        "variables": [
+            {"name": "a", "type": "numeric", "levels": None},
+            {"name": "kind", "type": "categorical", "levels": ["x", "y", "z"]},
+            {"name": "size", "type": "ordered", "levels": ["S", "L"]},
+        ],
+    }
+
+
 def test_batches_and_caches_move_nothing(tiny_model: TrainedModel, table: np.ndarray) -> None:
     asked = questions(6)
     expected = pvalues(Tester(table, model=tiny_model), asked)

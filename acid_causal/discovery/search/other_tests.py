@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from causallearn.utils.cit import CIT
 
-from acid_causal.errors import OptionError, warn
+from acid_causal.errors import OptionError, listed, warn
 from acid_causal.tables.inputs import Question, Table
 
 ACID_TEST = "acid"
+# Tests of levels alone, to which the codes of categories are levels like others.
+_OF_LEVELS = ("chisq", "gsq")
 
 
 class Answer(NamedTuple):
@@ -31,7 +33,8 @@ class OtherTester:
         name: causal-learn's name of the test, such as "fisherz", "kci" or "rcit".
 
     Raises:
-        OptionError: causal-learn has no such test, or the test cannot take this table.
+        OptionError: causal-learn has no such test, or the test cannot take this table: one of
+            numbers takes no categories.
     """
 
     def __init__(self, table: Table, name: str) -> None:
@@ -46,6 +49,13 @@ class OtherTester:
             self._test = CIT(values, name)
         except Exception as error:  # it raises what its author met
             raise OptionError(f"causal-learn's test {name!r}: {error}") from error
+        if table.categories and name not in _OF_LEVELS:
+            shown = listed([repr(table.columns[k]) for k in sorted(table.categories)])
+            raise OptionError(
+                f"causal-learn's test {name!r} takes numbers, and these columns are unordered "
+                f"categories: {shown}. Leave them out; {' and '.join(map(repr, _OF_LEVELS))} take "
+                "tables of categories"
+            )
 
     @property
     def fingerprint(self) -> str:

@@ -1,13 +1,14 @@
 """causal-learn's own tests in our search: the graphs are those of its `pc`."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from causallearn.search.ConstraintBased.PC import pc
 from oracle import linear_data, random_dag
 
 from acid_causal.discovery.discovery import discover
 from acid_causal.discovery.search.other_tests import OtherTester
-from acid_causal.errors import OptionError
+from acid_causal.errors import AcidWarning, OptionError
 from acid_causal.tables.inputs import Table
 
 
@@ -28,6 +29,23 @@ def test_incomplete_rows_are_left_out() -> None:
         tester = OtherTester(Table(data, ("a", "b", "c"), absent), "fisherz")
     rest = OtherTester(Table(data[10:], ("a", "b", "c"), None), "fisherz")
     assert tester.test_many([(0, 1, (2,))]) == rest.test_many([(0, 1, (2,))])
+
+
+def test_categories_are_for_tests_of_levels() -> None:
+    rng = np.random.default_rng(0)
+    level = rng.integers(0, 3, 300)
+    other = np.where(rng.random(300) < 0.8, level, rng.integers(0, 3, 300))
+    frame = pd.DataFrame({"a": level, "b": other, "c": rng.integers(0, 3, 300)})
+    texts = frame.map(lambda code: f"level {code}")
+    with pytest.raises(
+        OptionError, match=r"'fisherz' takes numbers, and .* categories: 'a', 'c'\."
+    ):
+        discover(texts.assign(b=other.astype(float)), test="fisherz")
+    found = discover(texts, test="chisq", alpha=0.01)
+    assert [str(edge) for edge in found.edges] == ["a --- b"]
+    with pytest.warns(AcidWarning, match="few different whole numbers"):
+        coded = discover(frame, test="chisq", alpha=0.01)
+    assert found.pvalues == coded.pvalues
 
 
 def test_mistakes() -> None:
