@@ -106,13 +106,14 @@ class LevelProgress:
 
     def _foreseen(self, size: int, pvalues: Mapping[Question, float]) -> int:
         """Counts the distinct questions of a level of a stable search."""
+        if size == 0:  # all pairs: with a thousand columns counting takes seconds
+            return comb(self._d, 2)
         worst: dict[Pair, float] = {}
         for (i, j, _), pvalue in pvalues.items():
             note_worst(worst, (i, j), pvalue)
 
         def adjacent(pair: Pair) -> bool:
             # Pairs in `apart` are asked about once, with an empty conditioning set.
-            apart = size > 0 and pair in self._apart
-            return worst.get(pair, 0.0) <= self._alpha and not apart
+            return worst.get(pair, 0.0) <= self._alpha and pair not in self._apart
 
         return Level(self._d, size, adjacent, self._required).count()
