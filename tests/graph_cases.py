@@ -27,6 +27,7 @@ HOSTILE = (
     "two\nlines\tand a tab",
     "\x01 control \x7f",
     "名前 och ö, ü",
+    "\u202ereversed\u202c \u2067שם\u200f",
     "]]> --> <!-- x; y",
     "a very long name of a variable that nobody would ever want to read in a picture of a graph",
     " ",
@@ -48,6 +49,7 @@ def made_discovery(
     method: str = "pc",
     sampled: bool = False,
     warnings: Sequence[str] = (),
+    sample: Table | None = None,
 ) -> Discovery:
     """Makes a discovery whose edges have p-values that fall from .04; all else is independent."""
     d = len(columns)
@@ -122,7 +124,18 @@ def made_discovery(
         tuple(warnings),
         made,
         samples if sampled else None,
+        sample=sample,
     )
+
+
+def made_sample(columns: Sequence[str]) -> Table:
+    """Makes 60 rows in which every third variable is a category, with the columns' names."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(60, len(columns)))
+    categories = {k: tuple(columns) for k in range(0, len(columns), 3)}
+    for k in categories:
+        values[:, k] = rng.integers(len(columns), size=60)
+    return Table(values, tuple(columns), None, categories=categories)
 
 
 def make_oracle(monkeypatch: pytest.MonkeyPatch, dag: nx.DiGraph) -> Table:

@@ -155,6 +155,14 @@ def discover(
         ),
     ] = None,
     overwrite: Overwrite = False,
+    no_data: Annotated[
+        bool,
+        typer.Option(
+            "--no-data",
+            help="Draw no rows in the report: values of rows are in no file.",
+            rich_help_panel=RESULTS,
+        ),
+    ] = False,
     as_json: Json = False,
     device: Device = defaults.DEVICE,
     threads: Threads = 0,
@@ -239,7 +247,7 @@ def discover(
     found = _with_command(found, data, context.obj)
     from acid_causal.report.folder import write_results
 
-    files = write_results(found, folder, title=data.name)
+    files = write_results(found, folder, title=data.name, data=not no_data)
     if as_json:
         from acid_causal.report.graph_files import to_dict
 

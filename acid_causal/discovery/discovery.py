@@ -30,7 +30,7 @@ from acid_causal.discovery.stability import StabilityPath, adjusted_pvalues, sta
 from acid_causal.discovery.summary import html_summary, text_summary
 from acid_causal.errors import require, warn
 from acid_causal.tables.column_types import Ordered, Selection
-from acid_causal.tables.inputs import Question, as_table
+from acid_causal.tables.inputs import Question, Table, as_table
 from acid_causal.tables.table_notes import notes_on
 from acid_causal.weights.checkpoint import TrainedModel
 
@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Names = tuple[str, ...]
+
+# Rows that a discovery keeps, for pictures.
+SAMPLE_ROWS = 500
 
 
 @dataclass(frozen=True)
@@ -139,6 +142,7 @@ class Discovery:
         path: the graph at other levels; None for FCI, and for `null="checked"`, whose p-values hold
             for one level.
         markov: the check of the independences that the graph implies; None if it was not asked for.
+        sample: the rows from which the report draws pairs of variables, at most `SAMPLE_ROWS`.
     """
 
     columns: Names
@@ -154,6 +158,7 @@ class Discovery:
     conflicts: tuple[Conflict, ...] = ()
     path: StabilityPath | None = None
     markov: MarkovCheck | None = None
+    sample: Table | None = None
 
     @cached_property
     def graph(self) -> "nx.DiGraph":
@@ -172,12 +177,16 @@ class Discovery:
         """
         return compare(self, other)
 
-    def save(self, folder: str | Path, *, title: str = "Causal graph") -> list[Path]:
+    def save(
+        self, folder: str | Path, *, title: str = "Causal graph", data: bool = True
+    ) -> list[Path]:
         """Writes what `acid-causal discover` writes: the report, pictures and tables.
 
         Args:
             folder: created if needed; an earlier run's files are replaced, others stay.
             title: of the report.
+            data: draw pairs of variables in the report, from `sample`. Without, no value of a row
+                is in any file; names of columns and of levels are.
 
         Returns:
             The files; the report comes first.
@@ -187,7 +196,7 @@ class Discovery:
         """
         # By its name, as reports know graphs, and graphs do not know reports.
         write_results = import_module("acid_causal.report.folder").write_results
-        return write_results(self, Path(folder), title=title)
+        return write_results(self, Path(folder), title=title, data=data)
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.edges)) or "no edges"
@@ -330,7 +339,17 @@ def discover(
         tuple(Conflict(*(data.columns[k] for k in triple)) for triple in found.conflicts),
         path,
         markov,
+        _sample(data),
     )
+
+
+def _sample(table: Table) -> Table:
+    """Draws some rows without repetition; always the same ones."""
+    n = len(table.values)
+    if n <= SAMPLE_ROWS:
+        return table
+    drawn = np.random.default_rng(0).choice(n, SAMPLE_ROWS, replace=False)
+    return table.take(np.sort(drawn))
 
 
 def _is_count(value: object) -> bool:

@@ -1,5 +1,6 @@
 """Writes the folder of results: report, pictures, and the graph for other programs."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from acid_causal.discovery.discovery import Discovery
@@ -10,13 +11,14 @@ from acid_causal.report.graph_picture import to_svg, write_png
 from acid_causal.report.html import write_report
 
 
-def write_results(found: Discovery, folder: Path, *, title: str) -> list[Path]:
+def write_results(found: Discovery, folder: Path, *, title: str, data: bool = True) -> list[Path]:
     """Writes all result files, and replaces those of an earlier run as a whole.
 
     Args:
         found: the discovered graph.
         folder: created if needed; other files in it stay.
         title: title of the report, such as the name of the table.
+        data: draw pairs of variables in the report, from rows of the table.
 
     Returns:
         The files; the report comes first.
@@ -27,7 +29,7 @@ def write_results(found: Discovery, folder: Path, *, title: str) -> list[Path]:
 
     def write(part: Path) -> list[Path]:
         report, png, svg = (part / name for name in FILES[:3])
-        write_report(found, report, title=title)
+        write_report(found if data else replace(found, sample=None), report, title=title)
         write_png(found, png)
         write_atomically(svg, to_svg(found))
         return [report, png, svg, *write_graph_files(found, part)]

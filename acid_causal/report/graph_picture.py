@@ -23,7 +23,7 @@ from acid_causal.discovery.discovery import Discovery, Edge
 from acid_causal.discovery.mixed_graph import ends, meaning
 from acid_causal.files import write_atomically
 from acid_causal.report.graph_layout import FONT_SIZE, Array, Layout, lay_out
-from acid_causal.report.labels import arrow, given_text, printable, pvalue_text
+from acid_causal.report.labels import arrow, given_text, isolated, printable, pvalue_text
 
 # Colours of doubtful and of firm edges; safe for colour-blind readers, and in grey.
 DOUBTFUL, FIRM = "#E8A33D", "#0B4A8F"
@@ -274,7 +274,7 @@ def _label_parts(svg: bytes, found: Discovery) -> str:
 
 def describe_edge(edge: Edge, found: Discovery) -> str:
     """Describes an edge in two or three lines."""
-    a, b = printable(edge.a), printable(edge.b)
+    a, b = isolated(edge.a), isolated(edge.b)
     lines = [
         f"{a} {arrow(edge.mark)} {b}: {meaning(a, edge.mark, b, found.method)}",
         f"p = {pvalue_text(edge.pvalue)} given {given_text(edge.given)}, the most doubtful of "

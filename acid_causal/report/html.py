@@ -20,9 +20,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from acid_causal.discovery.discovery import Discovery, Edge
+from acid_causal.discovery.discovery import Discovery, Edge, Separation
 from acid_causal.discovery.mixed_graph import meaning
 from acid_causal.files import write_atomically
+from acid_causal.report.evidence import evidence
 from acid_causal.report.graph_picture import (
     CLEAR_PVALUE,
     DOUBTFUL,
@@ -31,9 +32,13 @@ from acid_causal.report.graph_picture import (
     quiet_matplotlib,
     to_svg,
 )
-from acid_causal.report.labels import arrow, given_text, printable, pvalue_text
+from acid_causal.report.labels import arrow, given_text, isolated, pvalue_text
+from acid_causal.report.pair_pictures import pair_pictures
 
 _ALGORITHMS = {"pc": "PC", "fci": "FCI"}
+_SCRIPTS = ("pictures.js", "page.js")
+# Pairs without an edge that are listed, the most doubtful first.
+_MOST_SEPARATIONS = 2000
 _BINS = 20
 # Levels of a variable that are named.
 _MOST_LEVELS = 12
@@ -57,15 +62,16 @@ def write_report(found: Discovery, path: Path, *, title: str = "Causal graph") -
 
 def render(found: Discovery, *, title: str = "Causal graph") -> str:
     """Returns the report as HTML; see `write_report`."""
-    script = _asset("report.js")
+    script = "\n".join(map(_asset, _SCRIPTS))
     # The policy has the script's hash, so that no other script can run.
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters.update(p=pvalue_text, given=given_text, name=printable, arrow=arrow)
+    environment.filters.update(p=pvalue_text, given=given_text, name=isolated, arrow=arrow)
+    separations = sorted(found.separations, key=lambda pair: pair.pvalue)[:_MOST_SEPARATIONS]
     marks = sorted({edge.mark for edge in found.edges})
-    return environment.from_string(_asset("report.html")).render(
+    return environment.from_string(_asset("page.html")).render(
         title=title,
         found=found,
         made=found.provenance,
@@ -73,7 +79,8 @@ def render(found: Discovery, *, title: str = "Causal graph") -> str:
         directed=sum(edge.mark == "-->" for edge in found.edges),
         sampled=found.bootstrap is not None,
         rows=[_row(edge, found) for edge in found.edges],
-        details=[_details(edge, found) for edge in found.edges],
+        separations=separations,
+        data={**evidence(found, separations), "pictures": _pictures(found, separations)},
         legend=[(mark, meaning("A", mark, "B", found.method)) for mark in marks],
         clear=f"{CLEAR_PVALUE:.0e}".replace("e-0", "e-"),
         colors=(DOUBTFUL, FIRM),
@@ -81,14 +88,25 @@ def render(found: Discovery, *, title: str = "Causal graph") -> str:
         knowledge=_knowledge(found.provenance),
         graph=Markup(to_svg(found, legend=False)),
         histogram=Markup(_histogram(found)),
-        style=Markup(_asset("report.css")),
+        style=Markup(_asset("page.css")),
         script=Markup(script),
         policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'",
     )
 
 
 def _asset(name: str) -> str:
-    return (files("acid_causal.report") / name).read_text(encoding="utf-8")
+    return (files("acid_causal.report") / "page" / name).read_text(encoding="utf-8")
+
+
+def _pictures(found: Discovery, separations: Sequence[Separation]) -> dict[str, Any] | None:
+    if found.sample is None:
+        return None
+    index = {name: k for k, name in enumerate(found.columns)}
+    pairs: list[Edge | Separation] = [*found.edges, *separations]
+    questions = [
+        (index[pair.a], index[pair.b], tuple(index[name] for name in pair.given)) for pair in pairs
+    ]
+    return pair_pictures(found.sample, questions)
 
 
 def _row(edge: Edge, found: Discovery) -> dict[str, Any]:
@@ -99,47 +117,13 @@ def _row(edge: Edge, found: Discovery) -> dict[str, Any]:
     }
 
 
-def _details(edge: Edge, found: Discovery) -> dict[str, Any]:
-    """Collects the details that are shown when an edge is chosen."""
-    a, b = printable(edge.a), printable(edge.b)
-    index = {name: k for k, name in enumerate(found.columns)}
-    return {
-        "nodes": [index[edge.a], index[edge.b]],
-        "title": f"{a} {arrow(edge.mark)} {b}",
-        "meaning": meaning(a, edge.mark, b, found.method),
-        "p": pvalue_text(edge.pvalue),
-        "given": given_text(edge.given),
-        "tests": edge.tests,
-        "adjusted": None if edge.adjusted is None else pvalue_text(edge.adjusted),
-        "path": _path(edge, found),
-        "required": edge.required,
-        "confidence": edge.confidence,
-        "marks": [
-            [f"{a} {arrow(mark)} {b}" if mark else "no edge", share]
-            for mark, share in edge.marks.items()
-        ],
-    }
-
-
-def _path(edge: Edge, found: Discovery) -> list[list[str]]:
-    """Lists each level of the path with the mark of the edge there; "?" where tests are missing."""
-    if found.path is None:
-        return []
-    index = found.columns.index
-    marks = found.path.marks(index(edge.a), index(edge.b))
-    return [
-        [f"α = {alpha:g}", (arrow(mark) if mark else "no edge") + (" ?" if missing else "")]
-        for alpha, mark, missing in zip(found.path.alphas, marks, found.path.open, strict=True)
-    ]
-
-
 def _facts(made: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yields the provenance as pairs of name and text."""
     data, search, tests = made["data"], made["search"], made["tests"]
     gaps = data["missing_values"]
     yield "made at", made["created"].replace("T", " ").replace("+00:00", " UTC")
     if "file" in made:
-        yield "file", f"{printable(made['file']['name'])}, sha256 {made['file']['sha256']}"
+        yield "file", f"{isolated(made['file']['name'])}, sha256 {made['file']['sha256']}"
     yield (
         "data",
         f"{data['rows']:,} rows x {data['columns']} columns, "
@@ -181,21 +165,21 @@ def _variables(described: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         if variable["type"] == "numeric":
             continue
         ordered = variable["type"] == "ordered"
-        names = [printable(level) for level in variable["levels"]]
+        names = [isolated(level) for level in variable["levels"]]
         more = len(names) - _MOST_LEVELS
         shown = (" < " if ordered else ", ").join(names[:_MOST_LEVELS])
         yield (
-            f"{printable(variable['name'])}: {'ordered levels' if ordered else 'categories'} "
+            f"{isolated(variable['name'])}: {'ordered levels' if ordered else 'categories'} "
             f"{shown}{f' and {more} more' if more > 0 else ''}"
         )
 
 
 def _knowledge(made: Mapping[str, Any]) -> list[str]:
     known = made["knowledge"]
-    tiers = [", ".join(map(printable, tier)) for tier in known["tiers"]]
+    tiers = [", ".join(map(isolated, tier)) for tier in known["tiers"]]
     return [
-        *(f"no edge {printable(a)} → {printable(b)}" for a, b in known["forbid"]),
-        *(f"an edge {printable(a)} → {printable(b)}" for a, b in known["require"]),
+        *(f"no edge {isolated(a)} → {isolated(b)}" for a, b in known["forbid"]),
+        *(f"an edge {isolated(a)} → {isolated(b)}" for a, b in known["require"]),
         *([f"in this order: {' | '.join(tiers)}"] if tiers else []),
     ]
 

@@ -17,12 +17,29 @@ _ARROWS = {
 MARKS = frozenset(_ARROWS)
 # Unicode categories: control, surrogate, unassigned and private.
 _UNPRINTABLE = ("Cc", "Cs", "Cn", "Co")
+# Marks, embeddings, overrides and isolates of text that runs from right to left.
+_DIRECTIONS = dict.fromkeys([0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)])
+_RIGHT_TO_LEFT = ("R", "AL", "AN")
 
 
 def printable(name: str) -> str:
-    """Returns a name in one line, without characters that XML or fonts do not support."""
+    """Returns a name in one line, without characters that XML or fonts do not support.
+
+    Marks of direction are left out, too: they could show the text beside the name reversed.
+    """
     kept = (" " if unicodedata.category(c) in _UNPRINTABLE else c for c in name)
-    return " ".join("".join(kept).split()) or "(no name)"
+    return " ".join("".join(kept).translate(_DIRECTIONS).split()) or "(no name)"
+
+
+def isolated(name: str) -> str:
+    """Returns the printable name; one from right to left does not turn round the text beside it.
+
+    Between two Hebrew names an arrow would otherwise point from the wrong one.
+    """
+    form = printable(name)
+    if any(unicodedata.bidirectional(c) in _RIGHT_TO_LEFT for c in form):
+        return f"\u2068{form}\u2069"
+    return form
 
 
 def printable_names(names: Sequence[str]) -> dict[str, str]:
@@ -51,4 +68,4 @@ def pvalue_text(pvalue: float) -> str:
 
 def given_text(names: Sequence[str]) -> str:
     """Returns the names of a conditioning set as text."""
-    return ", ".join(map(printable, names)) if names else "nothing"
+    return ", ".join(map(isolated, names)) if names else "nothing"

@@ -78,6 +78,7 @@ def test_json_and_options(
         weights,
         "--out",
         out,
+        "--no-data",
         "--json",
         "--columns",
         "a,b",
@@ -129,6 +130,7 @@ def test_json_and_options(
     assert made["bootstrap"] == {"samples": 3, "rows": "subsample", "fraction": 0.6, "seed": 5}
     assert {Path(file).name for file in content["files"]} == FILES
     assert all(Path(file).is_file() for file in content["files"])
+    assert '"pictures": null' in Path(content["files"][0]).read_text("utf-8")
     assert "warning: FCI takes a forbidden edge" in done.err
 
 

@@ -4,6 +4,7 @@ import json
 import warnings
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -20,6 +21,7 @@ from acid_causal.discovery.discovery import Discovery, discover
 from acid_causal.discovery.knowledge import Knowledge
 from acid_causal.errors import AcidWarning, InputTypeError, OptionError
 from acid_causal.inference.tester import Tester
+from acid_causal.report.file_names import FILES
 from acid_causal.tables.inputs import Table, read_table
 from acid_causal.training import finetuning
 from acid_causal.weights.checkpoint import TrainedModel
@@ -117,6 +119,30 @@ def test_provenance_records_what_was_used(frame: pd.DataFrame, tiny_model: Train
 
 @pytest.mark.filterwarnings("ignore:conditioning sets were limited")
 @pytest.mark.filterwarnings("ignore:few different whole numbers")
+def test_saving_writes_what_the_command_writes(found: Discovery, tmp_path: Path) -> None:
+    written = found.save(tmp_path / "out", title="mine", data=False)
+    assert written == [tmp_path / "out" / name for name in FILES]
+    report = written[0].read_text("utf-8")
+    assert "<h1>mine</h1>" in report
+    assert '"codes"' not in report
+
+
+def test_a_sample_of_the_rows_is_kept(monkeypatch: pytest.MonkeyPatch, frame: pd.DataFrame) -> None:
+    def sample() -> list[list[float]]:
+        kept = discover(frame, test="fisherz").sample
+        assert kept is not None
+        return kept.values.tolist()
+
+    rows = frame.to_numpy().tolist()
+    assert sample() == rows
+    monkeypatch.setattr("acid_causal.discovery.discovery.SAMPLE_ROWS", 7)
+    drawn = sample()
+    assert drawn == sample()
+    places = [rows.index(row) for row in drawn]
+    assert places == sorted(set(places))
+    assert len(places) == 7
+
+
 def test_equal_pvalues_are_ranked_by_statistic() -> None:
     rng = np.random.default_rng(0)
     cause = rng.integers(0, 4, size=(200, 1))

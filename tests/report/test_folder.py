@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from graph_cases import made_discovery
+from graph_cases import made_discovery, made_sample
 
 from acid_causal.report.file_names import FILES
 from acid_causal.report.folder import write_results
@@ -22,6 +22,15 @@ def test_all_files_and_nothing_else(tmp_path: Path) -> None:
     write_results(found, tmp_path / "new", title="second")
     assert "second" in (tmp_path / "new" / "report.html").read_text("utf-8")
     assert sorted(os.listdir(tmp_path / "new")) == sorted(FILES)
+
+
+def test_no_rows_are_written_if_none_shall_be(tmp_path: Path) -> None:
+    found = made_discovery(["a", "b"], [(0, 1, "-->")], sample=made_sample("ab"))
+    write_results(found, tmp_path / "all", title="t")
+    write_results(found, tmp_path / "few", title="t", data=False)
+    whole, bare = ((tmp_path / name / "report.html").read_text("utf-8") for name in ("all", "few"))
+    assert '"codes"' in whole
+    assert '"codes"' not in bare
 
 
 SCRIPT = """

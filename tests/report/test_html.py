@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from graph_cases import HOSTILE, made_discovery
+from graph_cases import HOSTILE, made_discovery, made_sample
 
 from acid_causal.discovery.discovery import Conflict
 from acid_causal.discovery.markov import MarkovCheck, Violation
 from acid_causal.discovery.stability import StabilityPath
 from acid_causal.report.html import render, write_report
-from acid_causal.report.labels import printable
+from acid_causal.report.labels import isolated
+from acid_causal.tables.inputs import Table
 
 EDGES = [(0, 1, "-->"), (1, 2, "o->"), (2, 3, "<->"), (3, 4, "o-o"), (5, 4, "---")]
 CHROMIUM = next(
@@ -44,10 +45,22 @@ class Page(HTMLParser):
         self.text += data
 
 
+def data_of(page: Page) -> dict[str, Any]:
+    """Reads the numbers in the page."""
+    start = page.text.index('{"alpha"')
+    data: dict[str, Any] = json.JSONDecoder().raw_decode(page.text[start:])[0]
+    return data
+
+
 @pytest.fixture(params=[False, True], ids=["plain", "sampled"])
 def hostile(request: pytest.FixtureRequest) -> str:
     found = made_discovery(
-        HOSTILE, EDGES, method="fci", sampled=request.param, warnings=["<b>warned</b> & told"]
+        HOSTILE,
+        EDGES,
+        method="fci",
+        sampled=request.param,
+        warnings=["<b>warned</b> & told"],
+        sample=made_sample(HOSTILE),
     )
     return render(found, title="<i>data</i>.csv")
 
@@ -57,9 +70,10 @@ def test_all_is_escaped(hostile: str) -> None:
     assert page.tags["script"] == 2  # the data and ours
     assert not {"img", "b", "i", "iframe", "link", "object"} - {"i"} & set(page.tags)
     assert not [name for _, name, _ in page.attributes if name.startswith("on")]
-    assert "49" not in page.text  # nothing of the table is a template
+    shown = page.text[: page.text.index('{"alpha"')]
+    assert "49" not in shown  # nothing of the table is a template
     for name in HOSTILE:
-        assert printable(name) in page.text
+        assert isolated(name) in page.text
     assert "<b>warned</b> & told" in page.text
     assert "<i>data</i>.csv" in page.text
 
@@ -118,7 +132,9 @@ def test_conflicts_and_the_check_are_shown() -> None:
     assert "<b> → y ← z" in text
     assert "1 of 4 implied independences fail (25%; with permuted names 62%; p = 0.33)" in text
     assert "<b>, z given y: p = 0.010" in text
-    assert json.dumps([["α = 0.01", "no edge"], ["α = 0.1", "→ ?"]]) in page.text
+    data = data_of(page)
+    assert (data["levels"], data["open"]) == ([0.01, 0.1], [False, True])
+    assert data["pairs"][0]["path"] == ["", "→"]
 
 
 def test_one_edge_and_none() -> None:
@@ -128,6 +144,33 @@ def test_one_edge_and_none() -> None:
     none = Page(render(made_discovery(["a", "b"], [])))
     assert "0 edges" in " ".join(none.text.split())
     assert "No two variables are linked" in none.text
+
+
+def test_without_rows_none_of_their_values_is_there() -> None:
+    found = made_discovery("abc", [(0, 1, "-->")], sample=made_sample("abc"))
+    assert data_of(Page(render(found)))["pictures"]["rows"] == 60
+    bare = render(replace(found, sample=None))
+    assert data_of(Page(bare))["pictures"] is None
+    assert 'codes"' not in bare
+
+
+def test_thirty_variables_take_three_megabytes_at_most() -> None:
+    names = [f"variable number {k}" for k in range(30)]
+    edges = [(k, k + 1, "-->") for k in range(29)]
+    values = np.random.default_rng(0).normal(size=(500, 30))
+    found = made_discovery(names, edges, sample=Table(values, tuple(names), None))
+    given = tuple(names[:3])
+    apart = tuple(replace(pair, given=given) for pair in found.separations)
+    assert len(render(replace(found, separations=apart))) < 3e6
+
+
+def test_of_many_pairs_the_most_doubtful_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acid_causal.report.html._MOST_SEPARATIONS", 3)
+    found = made_discovery("abcd", [(0, 1, "-->")])
+    apart = tuple(replace(p, pvalue=0.9 - k / 10) for k, p in enumerate(found.separations))
+    page = Page(render(replace(found, separations=apart)))
+    assert "5 pairs, and the set that separates each best: the 3 most doubtful" in page.text
+    assert [pair["p"] for pair in data_of(page)["pairs"][1:]] == ["0.500", "0.600", "0.700"]
 
 
 # ---- in a browser ------------------------------------------------------------------------------
@@ -149,8 +192,9 @@ def browser() -> Iterator[Any]:
 @pytest.fixture
 def opened(browser: Any, tmp_path: Path) -> Iterator[Any]:
     """Opens a report of hostile names; fails if it complains, asks for anything, or runs a name."""
-    found = made_discovery(HOSTILE, EDGES, method="fci", sampled=True)
-    write_report(found, tmp_path / "report.html", title="data.csv")
+    found = made_discovery(HOSTILE, EDGES, method="fci", sampled=True, sample=made_sample(HOSTILE))
+    path = StabilityPath((0.01, 0.05), np.stack([0 * found.endpoints, found.endpoints]), (2, 0))
+    write_report(replace(found, path=path), tmp_path / "report.html", title="data.csv")
     page = browser.new_page(viewport={"width": 390, "height": 844})
     told: list[str] = []
 
@@ -178,14 +222,73 @@ def test_choosing_an_edge_and_a_variable(opened: Any) -> None:
     assert "is a cause of" in detail
     assert "0.040" in detail
     assert "50 %" in detail
-    assert opened.locator("tr.chosen").get_attribute("data-edge") == "0"
-    opened.locator("tr[data-edge='3']").click()
+    assert opened.locator("tr.chosen").get_attribute("data-pair") == "0"
+    opened.locator("tr[data-pair='3']").click()
     assert "o–o" in opened.locator("#detail h3").inner_text()
+    opened.keyboard.press("Escape")
     opened.locator(".node.box[data-node='4']").click()
     assert opened.locator("#detail li").count() == 2
     assert opened.locator(".edge.line.faded").count() == 3
     opened.keyboard.press("Escape")
     assert opened.locator(".faded, .chosen").count() == 0
+    assert not opened.locator("#panel").is_visible()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_panel_is_in_sight(opened: Any, width: int) -> None:
+    opened.set_viewport_size({"width": width, "height": 800})
+    opened.locator("summary").last.click()
+    rows = opened.locator(".separations tbody tr")
+    for row in (rows.nth(30), opened.locator(".edges tbody tr").last):
+        row.click()
+        title, chosen = opened.locator("#detail h3").bounding_box(), row.bounding_box()
+        assert 0 <= title["y"] < title["y"] + title["height"] <= 800
+        assert 0 <= chosen["y"] < chosen["y"] + chosen["height"] <= 800
+        covered = chosen["y"] + chosen["height"] > title["y"]
+        assert not covered or chosen["x"] + chosen["width"] <= title["x"]  # not under the panel
+    opened.locator("#close").click()
+    assert opened.locator(".chosen").count() == 0
+
+
+@pytest.mark.slow
+def test_a_separated_pair_and_its_picture(opened: Any) -> None:
+    opened.locator("summary").last.click()
+    scatter, strips, mosaic = (
+        opened.evaluate(
+            """(kinds) => {
+              const { pairs, pictures: { series } } = JSON.parse(data.textContent);
+              return pairs.findIndex(({ mark, nodes: [a, b] }) =>
+                !mark && !series[a].levels === kinds[0] && !series[b].levels === kinds[1]);
+            }""",
+            kinds,
+        )
+        for kinds in ([True, True], [True, False], [False, False])
+    )
+    panel = opened.locator("#detail")
+    for number, kind, count in ((scatter, "circle", 60), (strips, "circle", 60)):
+        opened.locator(f"tr[data-pair='{number}']").press("Enter")
+        assert panel.locator(kind).count() == count
+    assert panel.locator(".means").count() > 3
+    opened.locator(f"tr[data-pair='{mosaic}']").click()
+    assert panel.locator(".tile").count() > 50
+    text = panel.inner_text()
+    for part in ("0.500", "look independent given nothing", "60 rows", "Conditioning sets asked"):
+        assert part in text, part
+    assert panel.locator(".path .here").all_inner_texts() == [".05", "·"]
+    assert panel.locator(".sets .separates").count() == 1
+
+
+@pytest.mark.slow
+def test_after_a_regression(opened: Any) -> None:
+    # The edges are given two variables: the pair as it is, and what regressions leave.
+    opened.locator("tr[data-pair='1']").click()
+    captions = opened.locator("#detail figcaption").all_inner_texts()
+    assert len(captions) == 2
+    assert captions[1].startswith("what regressions on")
+    assert "alert(1)" in captions[1]
+    dots = opened.locator("#detail figure").all()
+    assert [figure.locator("circle").count() for figure in dots] == [60, 60]
 
 
 @pytest.mark.slow
@@ -198,9 +301,10 @@ def test_sorting_and_filtering(opened: Any) -> None:
     assert pvalues() == sorted(pvalues())
     opened.get_by_role("button", name="p-value").first.click()
     assert pvalues() == sorted(pvalues(), reverse=True)
+    opened.locator("summary").last.click()
     opened.locator("#filter").fill("名前")
     visible = opened.locator(".separations tbody tr:visible")
-    assert visible.count() == 10
+    assert visible.count() == 11
     assert all("名前" in row.inner_text() for row in visible.all())
 
 
@@ -218,5 +322,6 @@ def test_print_opens_all(opened: Any) -> None:
     opened.emulate_media(media="print")
     opened.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert opened.locator("details:not([open])").count() == 0
+    assert not opened.locator("#panel").is_visible()  # nothing is chosen
     assert not opened.locator(".zoom").is_visible()
     assert len(opened.pdf(format="A4")) > 10_000

@@ -2,7 +2,14 @@
 
 import pytest
 
-from acid_causal.report.labels import arrow, given_text, printable, printable_names, pvalue_text
+from acid_causal.report.labels import (
+    arrow,
+    given_text,
+    isolated,
+    printable,
+    printable_names,
+    pvalue_text,
+)
 
 
 def test_printable() -> None:
@@ -31,3 +38,11 @@ def test_given_and_arrows() -> None:
     assert given_text(()) == "nothing"
     assert given_text(("a", "b\n")) == "a, b"
     assert (arrow("-->"), arrow("<-o")) == ("→", "←o")
+
+
+def test_text_from_right_to_left_keeps_to_itself() -> None:
+    assert printable("\u202egnp.\u202c\u200f\u2067a\u2069") == "gnp.a"
+    assert printable("\u200e") == "(no name)"
+    assert isolated("a\u202eb") == "ab"
+    assert isolated("שם 1") == "\u2068שם 1\u2069"
+    assert given_text(("שם", "b")) == "\u2068שם\u2069, b"

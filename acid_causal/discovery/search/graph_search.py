@@ -164,7 +164,7 @@ def load_options(options: dict[str, Any]) -> dict[str, Any]:
         OptionError: options of ACID for another test.
     """
     if options.get("test", ACID_TEST) != ACID_TEST:
-        given = sorted(set(options) & OPTIONS - {"model", "missing"})
+        given = sorted(set(options) & OPTIONS - {"model", "missing", "alpha"})
         if given:
             raise OptionError(f"{', '.join(given)}: an option of ACID, and the test is another one")
         return {name: value for name, value in options.items() if name != "model"}

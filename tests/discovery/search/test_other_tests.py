@@ -19,6 +19,8 @@ def test_fisherz_as_causal_learn_runs_it() -> None:
     np.testing.assert_array_equal(found.endpoints, expected)
     assert found.provenance["model"] == {"name": "fisherz", "sha256": ""}
     assert found.compare(discover(data, test="fisherz", orient="first", alpha=0.1)).distance == 0
+    sampled = discover(data, test="fisherz", alpha=0.1, bootstrap=2, n_jobs=1)
+    assert all(edge.confidence is not None for edge in sampled.edges)
 
 
 def test_incomplete_rows_are_left_out() -> None:
