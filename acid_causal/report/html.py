@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from acid_causal.discovery.discovery import Discovery, Edge, Separation
 from acid_causal.discovery.mixed_graph import meaning
 from acid_causal.files import write_atomically
+from acid_causal.report.commands import python_lines, shell_lines
 from acid_causal.report.evidence import evidence
 from acid_causal.report.graph_picture import (
     CLEAR_PVALUE,
@@ -39,6 +40,10 @@ _ALGORITHMS = {"pc": "PC", "fci": "FCI"}
 _SCRIPTS = ("pictures.js", "page.js")
 # Pairs without an edge that are listed, the most doubtful first.
 _MOST_SEPARATIONS = 2000
+# Variables from which on the page has a search by name and a slider of edges.
+_FILTERED = 10
+# ... and above which its tables are cut to the height of a screen.
+_COMPACT = 40
 _BINS = 20
 # Levels of a variable that are named.
 _MOST_LEVELS = 12
@@ -84,6 +89,9 @@ def render(found: Discovery, *, title: str = "Causal graph") -> str:
         legend=[(mark, meaning("A", mark, "B", found.method)) for mark in marks],
         clear=f"{CLEAR_PVALUE:.0e}".replace("e-0", "e-"),
         colors=(DOUBTFUL, FIRM),
+        again=[("Shell", shell_lines(found)), ("Python", python_lines(found))],
+        filters=len(found.columns) >= _FILTERED,
+        compact=len(found.columns) > _COMPACT,
         facts=list(_facts(found.provenance)),
         knowledge=_knowledge(found.provenance),
         graph=Markup(to_svg(found, legend=False)),

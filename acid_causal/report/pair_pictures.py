@@ -34,7 +34,7 @@ _FAR = 10.0
 # Levels that are drawn; the rarer ones are drawn together.
 _MOST_LEVELS = 7
 # Regressions that are drawn, so that the page stays small.
-_MOST_REGRESSIONS = 1200
+_MOST_REGRESSIONS = 900
 # Rows that a regression takes at least.
 _FEWEST_ROWS = 10
 

@@ -146,6 +146,13 @@ def test_one_edge_and_none() -> None:
     assert "No two variables are linked" in none.text
 
 
+@pytest.mark.parametrize("d", [9, 10, 40, 41])
+def test_many_variables_have_a_filter_and_short_tables(d: int) -> None:
+    page = Page(render(made_discovery([f"v{k}" for k in range(d)], [(0, 1, "-->"), (1, 2, "---")])))
+    assert (("input", "id", "find") in page.attributes) == (d >= 10)
+    assert (("body", "class", "compact") in page.attributes) == (d > 40)
+
+
 def test_without_rows_none_of_their_values_is_there() -> None:
     found = made_discovery("abc", [(0, 1, "-->")], sample=made_sample("abc"))
     assert data_of(Page(render(found)))["pictures"]["rows"] == 60
@@ -301,11 +308,34 @@ def test_sorting_and_filtering(opened: Any) -> None:
     assert pvalues() == sorted(pvalues())
     opened.get_by_role("button", name="p-value").first.click()
     assert pvalues() == sorted(pvalues(), reverse=True)
-    opened.locator("summary").last.click()
-    opened.locator("#filter").fill("名前")
+    opened.locator("#find").fill("名前")  # opens the list of pairs
     visible = opened.locator(".separations tbody tr:visible")
     assert visible.count() == 11
     assert all("名前" in row.inner_text() for row in visible.all())
+    assert opened.locator(".edges tbody tr:visible").count() == 0
+    opened.locator("#find").fill("")
+    assert opened.locator(".edges tbody tr:visible").count() == 5
+
+
+@pytest.mark.slow
+def test_the_slider_keeps_the_firmest_edges(opened: Any) -> None:
+    assert opened.locator("#kept").inner_text() == "5 of 5: confidence ≥ 50 %"
+    opened.locator("#firmest").fill("2")
+    assert opened.locator("#kept").inner_text() == "2 of 5: confidence ≥ 50 %"
+    rows = opened.locator(".edges tbody tr:visible").all()
+    assert [row.get_attribute("data-pair") for row in rows] == ["0", "1"]
+    assert opened.locator(".edge.line:visible").count() == 2
+    assert opened.locator(".node.box.dim").count() == len(HOSTILE) - 3
+
+
+@pytest.mark.slow
+def test_lines_are_copied(opened: Any) -> None:
+    for block in opened.locator(".again").all():
+        block.locator("button").click()
+        expect = block.locator("button", has_text="copied")
+        expect.wait_for()
+        # The browser of the tests may have no clipboard; then the lines are selected.
+        assert "discover" in block.locator("pre").inner_text()
 
 
 @pytest.mark.slow

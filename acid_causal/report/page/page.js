@@ -206,12 +206,56 @@
     });
   }
 
-  document.getElementById("filter")?.addEventListener("input", (event) => {
-    const wanted = event.target.value.toLowerCase();
-    for (const row of document.querySelector(".separations").tBodies[0].rows) {
-      row.hidden = !row.cells[0].textContent.toLowerCase().includes(wanted);
+  // ---- many variables: a search by name, and a slider for the firmest edges ----------------------
+
+  const [find, firmest] = ["find", "firmest"].map((id) => document.getElementById(id));
+  const partsOf = pairs.map(() => []);
+  for (const part of all("[data-edge], [data-pair]")) {
+    partsOf[Number(part.dataset.edge ?? part.dataset.pair)].push(part);
+  }
+  const nodeParts = all(".node");
+
+  function filter() {
+    const wanted = find.value.trim().toLowerCase();
+    const fits = names.map((name) => name.toLowerCase().includes(wanted));
+    const most = firmest ? Number(firmest.value) : pairs.length;
+    const linked = new Set();
+    pairs.forEach((pair, k) => {
+      const shown = pair.nodes.some((node) => fits[node]) && (!pair.mark || k < most);
+      if (shown && pair.mark) pair.nodes.forEach((node) => linked.add(node));
+      partsOf[k].forEach((part) => part.classList.toggle("left-out", !shown));
+    });
+    const everything = !wanted && (!firmest || most === Number(firmest.max));
+    for (const part of nodeParts) {
+      const node = Number(part.dataset.node);
+      part.classList.toggle("dim", !everything && !linked.has(node) && !(wanted && fits[node]));
     }
-  });
+    if (wanted) all("details:has(.separations)").forEach((part) => { part.open = true; });
+    if (!firmest) return;
+    const last = pairs[most - 1];
+    const least = last.confidence === null ? `p ≤ ${last.p}` : `confidence ≥ ${percent(last.confidence)}`;
+    document.getElementById("kept").textContent = `${most} of ${firmest.max}: ${least}`.replace("≤ <", "<");
+  }
+
+  if (find) {
+    for (const input of [find, firmest]) input?.addEventListener("input", filter);
+    filter();
+  }
+
+  // ---- the lines that make the graph again -------------------------------------------------------
+
+  for (const button of all(".copy")) {
+    button.addEventListener("click", async () => {
+      const lines = button.closest(".again").querySelector("pre");
+      try {
+        await navigator.clipboard.writeText(lines.textContent);
+      } catch { // no clipboard without the permission
+        getSelection().selectAllChildren(lines);
+        document.execCommand("copy");
+      }
+      button.textContent = "copied";
+    });
+  }
 
   addEventListener("beforeprint", () => all("details").forEach((part) => { part.open = true; }));
 })();
