@@ -45,6 +45,7 @@ def test_python_lines_run(
     assert shell_lines(found) == ""  # no command takes another test
 
 
+@pytest.mark.filterwarnings("ignore::acid_causal.errors.AcidWarning")
 def test_lines_name_the_options(frame: pd.DataFrame, tiny_model: TrainedModel) -> None:
     table = frame.assign(
         kind=["r", "s"] * 30, size=pd.Categorical(["M", "S"] * 30, ["S", "M"], ordered=True)
