@@ -33,6 +33,28 @@ def test_import_is_cheap_and_lazy() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_an_answer_loads_only_what_it_needs() -> None:
+    """Neither torch's compiler nor what searches, reports and fits need; so the first answer
+    takes little longer than torch's import."""
+    unneeded = {
+        *("torch._dynamo", "torch._inductor", "torch.onnx", "sympy"),
+        *("causallearn", "pandas", "networkx", "sklearn", "matplotlib", "typer", "rich", "joblib"),
+        *("tqdm", "acid_causal.training", "acid_causal.discovery", "acid_causal.report"),
+    }
+    code = (
+        "import sys, torch\n"
+        "before = set(sys.modules)\n"
+        "import numpy as np\n"
+        "from acid_causal import ci_test\n"
+        "x, y, z = np.random.default_rng(0).normal(size=(3, 50))\n"
+        "ci_test(x, y, z)\n"
+        "print(*sorted(set(sys.modules) - before))\n"
+    )
+    command = [sys.executable, "-c", code]
+    loaded = set(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split())
+    assert loaded & unneeded == set()
+
+
 def test_unknown_attribute() -> None:
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = acid_causal.no_such_name

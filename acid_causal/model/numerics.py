@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 from jaxtyping import Float
-from scipy import linalg
 from torch import Tensor
 
 # Long tables are processed in blocks of rows, to save memory and to fit the CPU cache.
@@ -30,6 +29,8 @@ def eigh(
     try:
         values, vectors = torch.linalg.eigh(matrix)
     except torch.linalg.LinAlgError:  # type: ignore[attr-defined]
+        from scipy import linalg  # slow to import, and hardly ever needed
+
         solved = [linalg.eigh(one, driver="ev") for one in matrix.detach().cpu().numpy()]
         values, vectors = (
             torch.from_numpy(np.stack(part)).to(matrix) for part in zip(*solved, strict=True)

@@ -19,6 +19,7 @@ from acid_causal.calibration.null import default_null
 from acid_causal.device import resolve_device
 from acid_causal.errors import ModelError, OptionError
 from acid_causal.model import ACIDModel
+from acid_causal.model.compilation import compile_module
 from acid_causal.progress import Estimate, progress_bar
 from acid_causal.settings import training_settings
 from acid_causal.synthetic import Stream
@@ -186,7 +187,7 @@ class Trainer:
     def _loss(self, model: ACIDModel, world: int) -> nn.Module:
         loss_of: nn.Module = PairLoss(model)
         if self.recipe.training.compile:
-            loss_of = torch.compile(loss_of, dynamic=True)  # type: ignore[assignment]
+            loss_of = compile_module(loss_of)
         if world > 1:
             # With an empty Z the attention to it has no gradient.
             loss_of = DistributedDataParallel(loss_of, find_unused_parameters=True)

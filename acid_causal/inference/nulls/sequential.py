@@ -26,7 +26,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.stats import beta, betabinom
 
 from acid_causal.errors import require
 
@@ -88,6 +87,8 @@ class DrawPlan:
         return self._pvalues[stage, reached]
 
     def _stage(self, draws: int) -> Stage:
+        from scipy.stats import beta  # slow to import, and only the checked null needs it
+
         reached = np.arange(draws + 1)
         rejected = beta.cdf(self.alpha, reached + 1, draws - reached + 1)  # decreases
         reject = int((1 - rejected <= _REJECTING).sum()) - 1
@@ -118,6 +119,8 @@ class DrawPlan:
 
     def _law(self) -> Iterator[tuple[tuple[int, int], float]]:
         """Yields each point at which the test can stop, with its probability under H0."""
+        from scipy.stats import betabinom
+
         going, before = {0: 1.0}, 0
         for k, stage in enumerate(self.stages):
             more = stage.draws - before

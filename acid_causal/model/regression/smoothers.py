@@ -15,6 +15,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from acid_causal.model.compilation import uncompiled
 from acid_causal.model.layout import Layout
 from acid_causal.model.numerics import eigh, row_blocks
 
@@ -215,7 +216,7 @@ def _shrink(
 
 
 # Not compiled: torch.compile would unroll the hundreds of pivoting steps.
-@torch.compiler.disable  # type: ignore[untyped-decorator]
+@uncompiled
 def fit_smoothers(z: Float[Tensor, "batch n d_z"], rank: int) -> tuple[Smoother, ...]:
     """Builds the linear, the additive and the joint smoother on a conditioning set.
 
@@ -244,7 +245,7 @@ def fit_smoothers(z: Float[Tensor, "batch n d_z"], rank: int) -> tuple[Smoother,
 
 
 # Not compiled: torch.compile would unroll the hundreds of pivoting steps.
-@torch.compiler.disable  # type: ignore[untyped-decorator]
+@uncompiled
 def fit_fine_smoothers(
     z: Float[Tensor, "batch n columns"],
     ranks: Float[Tensor, "batch n columns"],
