@@ -22,14 +22,16 @@ from acid_causal.errors import AcidWarning
 from benchmarks.harness import search
 from benchmarks.harness.jobs import Experiment, Job, Results
 from benchmarks.harness.tables import aligned
+from benchmarks.methods.andrey import TESTS
 from benchmarks.metrics import graph_metrics
 from benchmarks.metrics.endpoints import Endpoints, to_text
 from benchmarks.pictures.sachs.graph import draw_sachs
 
 ALPHA = 0.05
-METHODS = ("acid", "acid-checked", "kci", "rcit", "fisherz")
+QUICK_METHODS = ("acid", "acid-checked", "kci", "rcit", "fisherz")
+METHODS = (*QUICK_METHODS, *TESTS)
 # Resampled; KCI would take most of an hour.
-FAST_METHODS = ("acid", "acid-checked", "rcit", "fisherz")
+FAST_METHODS = ("acid", "acid-checked", "rcit", "fisherz", "andrey-rcot")
 ALGORITHMS: tuple[search.Algorithm, ...] = ("pc", "fci")
 TRUTHS: tuple[Literal[17, 20], ...] = (17, 20)
 RESAMPLES, QUICK_RESAMPLES = 20, 3
@@ -213,7 +215,7 @@ def _spread(values: pd.Series) -> str:
 SACHS_GRAPH = Experiment(
     name="sachs-graph",
     methods=METHODS,
-    quick_methods=METHODS,
+    quick_methods=QUICK_METHODS,
     setting_columns=("algorithm", "transform", "rows", "resample"),
     result_columns=RESULT_COLUMNS,
     jobs=make_jobs,

@@ -13,6 +13,7 @@ import pandas as pd
 from benchmarks.harness.folds import FOLDS, MECHANISM, fold_jobs, notes_on, run, summarise
 from benchmarks.harness.jobs import Experiment, Job
 from benchmarks.harness.tables import aligned
+from benchmarks.methods.andrey import TESTS
 from benchmarks.metrics.ci_metrics import METRICS
 from benchmarks.pictures.curves import draw_metrics
 
@@ -23,7 +24,10 @@ DIMENSIONS: tuple[Setting, ...] = tuple((300, d_z) for d_z in (3, 5, 10, 20, 50,
 QUICK_SAMPLE_SIZES: tuple[Setting, ...] = tuple((n, 10) for n in (20, 100, 300))
 QUICK_DIMENSIONS: tuple[Setting, ...] = tuple((300, d_z) for d_z in (3, 10, 50))
 
-METHODS = ("acid", "kcit", "rcit", "fisherz", "fastkci", "scit", "scit-two-sided", "lcit", "gcm")
+METHODS = (
+    *("acid", "kcit", "rcit", "fisherz", "fastkci", "scit", "scit-two-sided", "lcit", "gcm"),
+    *TESTS,
+)
 QUICK_METHODS = ("acid", "kcit", "rcit", "fisherz")
 
 

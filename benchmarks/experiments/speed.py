@@ -27,11 +27,13 @@ from benchmarks.harness.timing import (
     time_pc,
     time_test,
 )
+from benchmarks.methods.andrey import TESTS
 from benchmarks.pictures.speed import draw_speed
 
-METHODS = ("acid", "kcit", "fastkci", "rcit", "fisherz")
+METHODS = ("acid", "kcit", "fastkci", "rcit", "fisherz", *TESTS)
 QUICK_METHODS = ("acid", "kcit", "rcit", "fisherz")
-SLOW_METHODS = ("kcit", "fastkci")
+# Tests that are not asked at `Plan.large_n`; and the largest n at which they run a whole PC.
+SLOW_METHODS = {"kcit": 500, "fastkci": 0, "andrey-kci": 1000, "andrey-kci-rank": 2000}
 SEED = 9_200_000
 D_Z = 5  # of single tests, where d_z does not vary
 D = 10  # variables of PC runs, where their number does not vary
@@ -155,8 +157,7 @@ def run(job: Job) -> Results:
 
 def is_sampled(method: str, n: int, d: int) -> bool:
     """Says whether a whole run of PC with this test would take too long."""
-    largest = {"kcit": 500, "fastkci": 0}
-    return method in SLOW_METHODS and (n > largest[method] or d > D)
+    return method in SLOW_METHODS and (n > SLOW_METHODS[method] or d > D)
 
 
 # ---- report --------------------------------------------------------------------

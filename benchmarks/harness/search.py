@@ -14,13 +14,17 @@ from causallearn.utils.cit import CIT, CIT_Base, register_ci_test
 from numpy.typing import NDArray
 
 from acid_causal.tables.inputs import Question
+from benchmarks.methods import andrey
 from benchmarks.metrics.endpoints import Endpoints
 
 Algorithm = Literal["pc", "fci"]
 
 # Names in `benchmarks.methods` that differ from causal-learn's, and options that they stand for.
-_NAMES = {"kcit": "kci", "acid-checked": "acid"}
-_OPTIONS = {"acid-checked": {"null": "checked"}}
+_NAMES = {"kcit": "kci", "acid-checked": "acid", **dict.fromkeys(andrey.TESTS, "andrey")}
+_OPTIONS = {
+    "acid-checked": {"null": "checked"},
+    **{name: {"test": name} for name in andrey.TESTS},
+}
 
 
 @dataclass
@@ -103,8 +107,8 @@ def search(
 
     Args:
         algorithm: "pc" or "fci".
-        method: A test of causal-learn by its name, "kcit", "acid", "acid-checked", or either of the
-            last two with ":MODEL".
+        method: A test of causal-learn by its name, "kcit", one of `andrey.TESTS`, "acid",
+            "acid-checked", or either of the last two with ":MODEL".
         data: The table, shape (n, d).
         alpha: Level of each test.
         options: Options of the test.

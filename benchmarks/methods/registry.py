@@ -12,7 +12,7 @@ from pathlib import Path
 from acid_causal import defaults
 from acid_causal.errors import unknown
 from acid_causal.weights.shipped import available_models
-from benchmarks.methods import causal_learn, causalts_kci, gcm, lcit, learned, scit
+from benchmarks.methods import andrey, causal_learn, causalts_kci, gcm, lcit, learned, scit
 from benchmarks.methods.method import Method
 
 DEFAULT_MODEL = defaults.MODEL
@@ -24,7 +24,7 @@ _SIZED_NULL = 'trained on the six data models alone; null="sized", given n and d
 
 _CLASSICAL = {
     method.name: method
-    for module in (causal_learn, scit, lcit, gcm, causalts_kci)
+    for module in (causal_learn, scit, lcit, gcm, causalts_kci, andrey)
     for method in module.METHODS
 }
 

@@ -77,8 +77,11 @@ def test_others_are_measured_where_they_can_be() -> None:
         "fastkci": 2000,
         "rcit": 200_000,
         "fisherz": 200_000,
+        "andrey-kci": 2000,
+        "andrey-kci-rank": 2000,
+        "andrey-rcot": 200_000,
     }
-    for name in ("kcit", "fastkci", "rcit", "fisherz"):
+    for name in speed.METHODS[1:]:
         assert not jobs_of(name, device="cuda")
         assert {job["mode"] for job in jobs_of(name)} == {"default", ALL_THREADS}
 
@@ -88,6 +91,9 @@ def test_long_runs_are_sampled() -> None:
     assert is_sampled("kcit", 1000, 10)
     assert is_sampled("kcit", 500, 20)
     assert is_sampled("fastkci", 100, 10)
+    assert not is_sampled("andrey-kci", 1000, 10)
+    assert is_sampled("andrey-kci", 1000, 20)
+    assert not is_sampled("andrey-rcot", 1000, 20)
     assert not is_sampled("rcit", 2000, 30)
 
 
