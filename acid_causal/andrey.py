@@ -12,11 +12,14 @@ gives a test with other options a name of its own.
 from collections.abc import Iterable
 from typing import Any
 
-from andrey.core.ci import SHIPPED_INDEP_TESTS, register_indep_test
-
 from acid_causal import causal_learn
 from acid_causal.causal_learn.adapter import METHOD, alpha_of_search
-from acid_causal.errors import InputError
+from acid_causal.errors import InputError, missing_extra
+
+try:
+    from andrey.core.ci import SHIPPED_INDEP_TESTS, register_indep_test
+except ModuleNotFoundError as error:
+    raise missing_extra("andrey", error) from error
 
 
 class ACID:

@@ -1,7 +1,7 @@
 """Every error and warning that the package raises on purpose.
 
-Errors derive from `ValueError`, `TypeError` or `OSError`, so callers need not import them. A
-message says what was received, what was expected and what to do.
+Errors derive from `ValueError`, `TypeError`, `OSError` or `ImportError`, so callers need not import
+them. A message says what was received, what was expected and what to do.
 """
 
 import difflib
@@ -44,8 +44,24 @@ class WriteError(AcidError, OSError):
     """A file cannot be written: no room, no permission, or no such place."""
 
 
+class PackageError(AcidError, ImportError):
+    """A part of the package needs another package that is not installed."""
+
+
 class AcidWarning(UserWarning):
     """A result was computed, but the message describes a reason for caution."""
+
+
+def missing_extra(adapter: str, reason: ImportError) -> PackageError:
+    """Builds the error of an adapter whose extra is not installed.
+
+    Args:
+        adapter: name of the adapter, and of its extra.
+        reason: what Python says.
+    """
+    return PackageError(
+        f"acid_causal.{adapter}: {reason}; pip install 'acid-causal[{adapter}]' installs it"
+    )
 
 
 def unknown(kind: str, received: object, known: Iterable[str]) -> OptionError:

@@ -17,14 +17,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tigramite.independence_tests.independence_tests_base import CondIndTest
 
 from acid_causal import defaults
-from acid_causal.errors import InputError, Notices, OptionError, require
+from acid_causal.errors import InputError, Notices, OptionError, missing_extra, require
 from acid_causal.inference.tester import Tester
 from acid_causal.tables.inputs import read_table
 from acid_causal.weights.checkpoint import TrainedModel
 from acid_causal.weights.shared import shared_model
+
+try:
+    from tigramite.independence_tests.independence_tests_base import CondIndTest
+except ModuleNotFoundError as error:
+    raise missing_extra("tigramite", error) from error
 
 
 class ACID(CondIndTest):  # type: ignore[misc]

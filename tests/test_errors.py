@@ -1,12 +1,22 @@
 """Messages that name what is known, and warnings that point at the user's line."""
 
+import importlib
+import sys
 import types
 import warnings
 from typing import Any
 
 import pytest
 
-from acid_causal.errors import AcidWarning, OptionError, listed, require, unknown, warn
+from acid_causal.errors import (
+    AcidWarning,
+    OptionError,
+    PackageError,
+    listed,
+    require,
+    unknown,
+    warn,
+)
 
 
 def test_unknown_names_the_closest() -> None:
@@ -42,6 +52,17 @@ def test_require() -> None:
     require(True, "steps", 3, "at least 1")
     with pytest.raises(OptionError, match=r"^steps must be at least 1, not 0$"):
         require(False, "steps", 0, "at least 1")
+
+
+@pytest.mark.parametrize("adapter", ["andrey", "tigramite"])
+def test_an_adapter_says_what_to_install(adapter: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == adapter]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, adapter, None)
+    monkeypatch.delitem(sys.modules, f"acid_causal.{adapter}", raising=False)
+    with pytest.raises(PackageError, match=rf"{adapter}.*pip install 'acid-causal\[{adapter}\]'"):
+        importlib.import_module(f"acid_causal.{adapter}")
+    assert issubclass(PackageError, ImportError)
 
 
 def module(name: str, **names: object) -> types.ModuleType:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from acid_causal.errors import InputError, warn
-from acid_causal.tables.source import too_large, unreadable
+from acid_causal.tables.source import require_package, too_large, unreadable
 
 _BYTES_PER_NUMBER = 8
 
@@ -22,7 +22,7 @@ def read_sheet(path: Path, content: bytes, limit: int) -> list[list[Any]]:
     Raises:
         InputError: the workbook cannot be read or is too large.
     """
-    openpyxl = _require(path, "openpyxl")
+    openpyxl = require_package(path, "openpyxl")
     rows: list[list[Any]] = []
     width = 0
     try:
@@ -64,7 +64,7 @@ def read_parquet(path: Path, content: bytes, limit: int) -> Any:
     Raises:
         InputError: the file cannot be read or is too large.
     """
-    _require(path, "pyarrow")
+    require_package(path, "pyarrow")
     import pandas as pd
     import pyarrow.parquet
 
@@ -80,14 +80,3 @@ def read_parquet(path: Path, content: bytes, limit: int) -> Any:
         raise
     except Exception as error:  # whatever a damaged file makes the library raise
         raise unreadable(path, error) from error
-
-
-def _require(path: Path, package: str) -> Any:
-    import importlib
-
-    try:
-        return importlib.import_module(package)
-    except ImportError as error:
-        raise InputError(
-            f"{str(path)!r} needs {package} to be read: pip install 'acid-causal[discover]'"
-        ) from error

@@ -4,6 +4,7 @@ import bz2
 import codecs
 import errno
 import gzip
+import importlib
 import io
 import lzma
 from collections.abc import Callable
@@ -98,6 +99,25 @@ def too_large(path: Path, what: str, limit: int) -> InputError:
     )
 
 
+def require_package(path: Path, package: str, advice: str = "") -> Any:
+    """Imports a package that a file needs.
+
+    Args:
+        path: the file, for messages.
+        package: name of the package.
+        advice: what to do instead.
+
+    Raises:
+        InputError: it is not installed.
+    """
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise InputError(
+            f"{str(path)!r} needs {package} to be read: pip install 'acid-causal[discover]'{advice}"
+        ) from error
+
+
 def _attempt(path: Path, read: Callable[[], Any]) -> Any:
     try:
         return read()
@@ -154,7 +174,7 @@ def decode(path: Path, content: bytes, encoding: str | None) -> tuple[str, str |
     guessed = None
     if encoding is None:
         encoding = next((name for mark, name in _MARKS if content.startswith(mark)), "utf-8")
-        if encoding == "utf-8" and (guess := _guess(content)):
+        if encoding == "utf-8" and (guess := _guess(path, content)):
             encoding = guessed = guess
     try:
         text = content.decode(encoding)
@@ -167,7 +187,7 @@ def decode(path: Path, content: bytes, encoding: str | None) -> tuple[str, str |
     return text.removeprefix("\ufeff"), guessed
 
 
-def _guess(content: bytes) -> str | None:
+def _guess(path: Path, content: bytes) -> str | None:
     """Guesses an encoding; returns None for UTF-8."""
     zeros = [content[start:_SAMPLE:2].count(0) for start in (0, 1)]
     if max(zeros) > 0.3 * len(content[:_SAMPLE:2]):
@@ -183,9 +203,8 @@ def _guess(content: bytes) -> str | None:
     foreign = sum(byte >= 128 for byte in lines)
     letters = foreign + sum(bytes([byte]).isalpha() for byte in lines)
     if foreign > _WESTERN_SHARE * letters:
-        from charset_normalizer import from_bytes
-
-        best = from_bytes(lines).best()
+        advice = "; or say --encoding NAME"
+        best = require_package(path, "charset_normalizer", advice).from_bytes(lines).best()
         if best is not None:
             return best.encoding
     return _WESTERN

@@ -5,6 +5,7 @@ import gzip
 import io
 import lzma
 import os
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -115,6 +116,15 @@ def test_encodings(encoding: str, guess: str | None) -> None:
 )
 def test_encodings_of_other_alphabets(text: str, encoding: str) -> None:
     assert decode(Path("f"), text.encode(encoding), None)[0] == text
+
+
+def test_a_guess_needs_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "charset_normalizer", None)
+    content = "возраст,доход\n1,2\n".encode("cp1251")
+    with pytest.raises(InputError, match=r"'f' needs charset_normalizer.*; or say --encoding"):
+        decode(Path("f"), content, None)
+    assert decode(Path("f"), content, "cp1251") == ("возраст,доход\n1,2\n", None)
+    assert decode(Path("f"), "größe\n1\n".encode("cp1252"), None) == ("größe\n1\n", "cp1252")
 
 
 def test_what_is_no_text() -> None:
