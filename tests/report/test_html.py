@@ -353,5 +353,10 @@ def test_print_opens_all(opened: Any) -> None:
     opened.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert opened.locator("details:not([open])").count() == 0
     assert not opened.locator("#panel").is_visible()  # nothing is chosen
+    assert not opened.locator("#firmest").is_visible()
+    opened.emulate_media(media="screen")
+    opened.locator("#firmest").fill("2")
+    opened.emulate_media(media="print")
+    assert opened.locator("#kept").is_visible()  # as edges are missing
     assert not opened.locator(".zoom").is_visible()
     assert len(opened.pdf(format="A4")) > 10_000

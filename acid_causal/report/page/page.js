@@ -230,6 +230,7 @@
       const node = Number(part.dataset.node);
       part.classList.toggle("dim", !everything && !linked.has(node) && !(wanted && fits[node]));
     }
+    find.closest(".filter").classList.toggle("set", !everything); // then it is printed, too
     if (wanted) all("details:has(.separations)").forEach((part) => { part.open = true; });
     if (!firmest) return;
     const last = pairs[most - 1];
