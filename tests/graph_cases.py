@@ -27,10 +27,10 @@ HOSTILE = (
     "two\nlines\tand a tab",
     "\x01 control \x7f",
     "名前 och ö, ü",
-    "\u202ereversed\u202c \u2067שם\u200f",
     "]]> --> <!-- x; y",
     "a very long name of a variable that nobody would ever want to read in a picture of a graph",
     " ",
+    "\u202ereversed\u202c \u2067שם\u200f",
 )
 
 

@@ -38,7 +38,7 @@ def test_json(found: Discovery) -> None:
     assert (first["end_a"], first["end_b"], first["pvalue"]) == ("tail", "arrow", 0.04)
     assert first["given"] == [HOSTILE[2], HOSTILE[3]]
     assert first["confidence"] == found.edges[0].confidence
-    assert len(content["separations"]) == 55 - 5
+    assert len(content["separations"]) == 66 - 5
     assert content["separations"][0]["sepsets"] == [
         {"given": [HOSTILE[0]], "pvalue": 0.3},
         {"given": [], "pvalue": 0.5},
@@ -96,7 +96,7 @@ def test_tables(found: Discovery) -> None:
     expected = ("0.5", "0.5") if found.bootstrap else ("", "")
     assert (rows[0]["confidence"], rows[0]["mark_confidence"]) == expected
     rows = list(csv.DictReader(io.StringIO(sepsets_table(found))))
-    assert len(rows) == 2 * 50
+    assert len(rows) == 2 * 61
     assert [(row["number"], row["sepset"], row["pvalue"]) for row in rows[:2]] == [
         ("1", "", "0.5"),
         ("2", HOSTILE[0], "0.3"),
