@@ -189,7 +189,7 @@ def other_data(cache: Path) -> None:
 
 
 def ask_case(case: str) -> None:
-    ci_test(*draw_case(case, 300, 1, dependent=False, seed=0), model="acid-base")
+    ci_test(*draw_case(case, 300, 1, dependent=False, seed=0), model="acid-ranks")
 
 
 TROUBLES: dict[str, Callable[[Path], object]] = {
@@ -206,14 +206,15 @@ TROUBLES: dict[str, Callable[[Path], object]] = {
         X, Y, np.arange(200) % 10
     ),
     "tests two categories": lambda _: ci_test(
-        *(pd.Series([f"level {k % count}" for k in range(200)]) for count in (3, 7))
+        *(pd.Series([f"level {k % count}" for k in range(200)]) for count in (3, 7)),
+        model="acid-ranks",
     ),
     "neighbouring rows": lambda _: ci_test(np.cumsum(X), np.cumsum(Y)),
     "Z explains nearly all of both variables": lambda _: ask_case("two sensors, 10 % noise"),
     "Z has a wide gap": lambda _: ask_case("clusters"),
     "Z moves the scale of both variables": lambda _: ask_case("strong volatility"),
     "of the rows repeat others": lambda _: Tester(np.repeat(DATA, 2, axis=0)).test(0, 1),
-    "its p-values are extrapolated": lambda _: ci_test(X[:20], Y[:20]),
+    "its p-values are extrapolated": lambda _: ci_test(X[:20], Y[:20], model="acid-ranks"),
     "belongs to other data, weights or options": lambda folder: other_data(folder / "p.json"),
     "torch finds no GPU": lambda _: Tester(DATA, device="cuda"),
     "unknown option": lambda _: pc(DATA, indep_test=acid, modl="acid-base", show_progress=False),

@@ -111,8 +111,9 @@ def wider(stream: StreamConfig) -> list[tuple[StreamConfig, float]]:
     - `small` and `small_hard` have small conditioning sets.
     - `six` holds the six data models, some with variables of several components. It has one
       question per dataset and therefore costs most.
-    - `plain`, `wide` and `long`, for models trained on siblings: siblings given few variables,
-      siblings of several components, and long tables.
+    - `plain`, `wide`, `long` and `linear`, for models trained on siblings: siblings given few
+      variables, siblings of several components, long tables, and linear relations given few
+      variables.
     - `mixed`, for models trained on categories: tables with categories, given few variables.
 
     Returns:
@@ -136,7 +137,8 @@ def wider(stream: StreamConfig) -> list[tuple[StreamConfig, float]]:
     plain = replace(small, six_models=0.0, driven=0.0, siblings=1.0, wide=0.0, max_batch=16)
     wide = replace(larger, six_models=0.0, driven=0.0, siblings=1.0, wide=1.0, components=50)
     long = replace(small, long=1.0, n_long=20_000)
-    for_siblings = [(plain, 0.15), (wide, 0.05), (long, 0.08)]
+    linear = replace(small, six_models=0.0, mechanisms="linear")
+    for_siblings = [(plain, 0.15), (wide, 0.05), (long, 0.08), (linear, 0.12)]
     if not stream.categories:
         return [*usual, *for_siblings]
     mixed = replace(small, six_models=0.0, categories=1.0)

@@ -224,7 +224,7 @@ def _categories(q: _Question) -> str | None:
         return None
     return (
         f"{q.shown} tests two categories, which {q.model.name} rejects several times too often: "
-        f'model="acid-values" compares all of their levels at once'
+        'the default model, "acid-base", compares all of their levels at once'
     )
 
 

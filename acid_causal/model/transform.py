@@ -6,8 +6,12 @@ from torch import Tensor
 
 # Interquartile range and mean absolute deviation of the standard normal.
 _NORMAL_IQR, _NORMAL_DEVIATION = 1.3489795, 0.7978846
-# Robustly scaled values are clipped to plus and minus this.
-_CLIP = 1e6
+# The interquartile range of a tied column is at most this share of the range of four values in
+# five, or of the largest value.
+_TIED, _DUST = 3e-4, 1e-14
+# Robustly scaled values are clipped to plus and minus this: a mistyped value of 1e12 would decide
+# every fit.
+_CLIP = 1e3
 
 
 def rank_normal(columns: Float[Tensor, "batch n d"]) -> Float[Tensor, "batch n d"]:
@@ -42,16 +46,31 @@ def robust(columns: Float[Tensor, "batch n d"]) -> Float[Tensor, "batch n d"]:
     largest = by_column.abs().amax(dim=-1, keepdim=True)
     by_column = by_column / torch.where(largest > 0, largest, 1.0)
     ordered = by_column.sort(dim=-1).values
-    low, middle, high = (_quantile(ordered, q) for q in (0.25, 0.5, 0.75))
+    lowest, low, middle, high, highest = (
+        _quantile(ordered, q) for q in (0.1, 0.25, 0.5, 0.75, 0.9)
+    )
     centred = by_column - middle
     spread = (high - low) / _NORMAL_IQR
     deviation = centred.abs().mean(dim=-1, keepdim=True) / _NORMAL_DEVIATION
-    # An interquartile range far below the mean deviation is due to ties and not to the scale.
-    scale = torch.where(spread > 1e-3 * deviation, spread, deviation)
-    scaled = (centred / torch.where(scale > 0, scale, 1.0)).clamp(-_CLIP, _CLIP)
-    tamed = tame(scaled)
-    skew = (tamed - tamed.mean(dim=-1, keepdim=True)).pow(3).mean(dim=-1, keepdim=True)
-    return (scaled * torch.where(skew < 0, -1.0, 1.0)).transpose(1, 2)
+    # An interquartile range far below the range of four values in five is due to ties and not to
+    # the scale, also if it is rounding error beside the largest value.
+    tied = (spread <= _TIED * (highest - lowest)) | (spread <= _DUST)
+    scale = torch.where(tied, deviation, spread)
+    scale = torch.where(scale > 0, scale, 1.0)
+    scaled = (centred / scale).clamp(-_CLIP, _CLIP)
+    sign = torch.where(_skewness(tame((ordered - middle) / scale)) < 0, -1.0, 1.0)
+    return (scaled * sign).transpose(1, 2)
+
+
+def _skewness(ordered: Float[Tensor, "*columns n"]) -> Float[Tensor, "*columns 1"]:
+    """Computes the third central moment of sorted columns, which reflection negates to the bit.
+
+    Each value is summed with its mirror image, so a symmetric column has exactly 0. Rounding errors
+    of another order of rows would turn its sign.
+    """
+    mean = (ordered + ordered.flip(-1)).mean(dim=-1, keepdim=True) / 2
+    cubes = (ordered - mean).pow(3)
+    return (cubes + cubes.flip(-1)).mean(dim=-1, keepdim=True)
 
 
 def tame(values: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:

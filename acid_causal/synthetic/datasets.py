@@ -80,8 +80,8 @@ def null_datasets(stream: str, count: int, n: int, d_z: int, seed: int) -> Label
     """Draws datasets in which X and Y are independent given Z.
 
     Args:
-        stream: "training" (the stream of `acid-base`, continuous), "hard" (strong common causes,
-            little noise), a family of mechanisms that is not in training ("steps", "gp",
+        stream: "training" (the stream of `acid-ranks`, continuous), "hard" (strong common causes,
+            little noise), a family of mechanisms of which `acid-ranks` saw none ("steps", "gp",
             "switching"), "mixed" (as training, with two in five columns of 2 to 8 ordered levels),
             "heavy-tails" (as training, with all noise log-normal or Student's t with two degrees of
             freedom), or "six-models" (the chains and the fork of `six_models`).
@@ -150,8 +150,8 @@ def random_dag_questions(
     Half of the graphs are drawn by `random_dags`, half by `driven`, with strong common causes in Z.
 
     Args:
-        domain: "training" (the mechanisms that `acid-base` is trained on), "steps", "gp" or
-            "switching" (mechanisms that are not in training), or "linear-gaussian".
+        domain: "training" (the mechanisms that `acid-ranks` is trained on), "steps", "gp" or
+            "switching" (mechanisms of which it saw none), or "linear-gaussian".
         count: number of datasets; the two labels alternate.
         n: samples of each.
         d_z: size of the conditioning set.

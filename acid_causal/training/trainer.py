@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.nn.functional import pad
 from torch.nn.parallel import DistributedDataParallel
 
 from acid_causal import defaults
@@ -180,7 +181,7 @@ class Trainer:
         model = ACIDModel(self.recipe.model).to(self.device)
         if self.start is not None:
             self._check_architecture(self.start)
-            model.load_state_dict({**model.state_dict(), **self._inherited(self.start)})
+            model.load_state_dict(self._inherited(self.start, model.state_dict()))
         optimiser = make_optimiser(model, self.recipe.training)
         return model, optimiser, self._restore(model, optimiser)
 
@@ -193,12 +194,21 @@ class Trainer:
             loss_of = DistributedDataParallel(loss_of, find_unused_parameters=True)
         return loss_of
 
-    def _inherited(self, start: TrainedModel) -> dict[str, Tensor]:
-        """Returns the weights that a run takes over: all, or all but another kind of classifier."""
-        weights = start.network.state_dict()
-        if start.recipe.model.keeps_values == self.recipe.model.keeps_values:
-            return weights
-        return {k: v for k, v in weights.items() if not k.startswith("classifier.")}
+    def _inherited(self, start: TrainedModel, ours: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Returns our weights, with those that the run takes over in their place.
+
+        It takes over all, or all but another kind of classifier. Facts that only our classifier
+        knows (`category_facts`) come last, and begin with weight 0.
+        """
+        theirs = start.network.state_dict()
+        if start.recipe.model.keeps_values != self.recipe.model.keeps_values:
+            theirs = {k: v for k, v in theirs.items() if not k.startswith("classifier.")}
+        wider = {
+            k: pad(v, (0, ours[k].shape[1] - v.shape[1]))
+            for k, v in theirs.items()
+            if v.shape != ours[k].shape
+        }
+        return {**ours, **theirs, **wider}
 
     def _check_architecture(self, start: TrainedModel) -> None:
         """Checks that the weights fit, and that the settings they depend on are the same."""
@@ -206,6 +216,8 @@ class Trainer:
         # The encoder of ranks is a good start for one that is shown values, too.
         if self.recipe.model.keeps_values and theirs["transform"] == "rank-normal":
             theirs["transform"] = ours["transform"]
+        if self.recipe.model.category_facts:
+            theirs["category_facts"] = True
         other = [
             f"{name} is {theirs[name]!r} there and {ours[name]!r} in the recipe"
             for name in ours

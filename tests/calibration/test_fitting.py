@@ -127,6 +127,8 @@ def test_the_null_is_fitted_beyond_the_sizes_of_training() -> None:
     hard = [config for config, _ in mixture if config.driven == 1]
     assert hard[0].noise_ratio[1] < 1
     assert any(config.wide > 0.2 for config, _ in mixture)
+    values = wider(replace(STREAM, siblings=0.2))
+    assert [config.d_z[1] for config, _ in values if config.mechanisms == "linear"] == [3]
     papers = StreamConfig(six_models=1.0, driven=0.0)
     ((config, share),) = wider(papers)
     assert (config.six_models, share) == (1.0, 0.75)

@@ -326,10 +326,10 @@ def test_models_of_ranks_are_warned_of_two_categories() -> None:
     values = np.column_stack([rng.integers(0, k, 200) for k in (3, 4, 2, 9)]).astype(float)
     levels = {k: tuple(map(str, range(count))) for k, count in enumerate((3, 4, 2))}
     table = Table(values, tuple("abcd"), None, categories=levels)
-    with pytest.warns(AcidWarning, match=r'\(a, b \| \) tests two categories.*"acid-values"'):
-        assert "categories" in Tester(table, model="acid-base").test(0, 1).unlike_training
+    with pytest.warns(AcidWarning, match=r'\(a, b \| \) tests two categories.*"acid-base"'):
+        assert "categories" in Tester(table, model="acid-ranks").test(0, 1).unlike_training
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for pair in ((0, 2), (0, 3)):  # two levels are a number
-            assert "categories" not in Tester(table, model="acid-base").test(*pair).unlike_training
-        assert Tester(table, model="acid-values").test(0, 1).unlike_training == ()
+            assert "categories" not in Tester(table, model="acid-ranks").test(*pair).unlike_training
+        assert Tester(table, model="acid-base").test(0, 1).unlike_training == ()

@@ -9,7 +9,7 @@ from acid_causal.inference.predictions import predict
 from acid_causal.weights.shared import shared_model
 
 
-@pytest.mark.parametrize("model", ["acid-base", "acid-values"])
+@pytest.mark.parametrize("model", ["acid-ranks", "acid-base"])
 def test_mean_and_scale_are_predicted(model: str) -> None:
     rng = np.random.default_rng(0)
     z = rng.normal(size=(500, 2))
@@ -29,7 +29,7 @@ def test_mean_and_scale_are_predicted(model: str) -> None:
 
 
 def test_shapes_of_sets_targets_and_components() -> None:
-    network = shared_model("acid-base").network
+    network = shared_model("acid-ranks").network
     with torch.inference_mode():
         x = torch.randn(2, 3, 60, 4)
         one = predict(x, network.encode_conditioning(torch.randn(2, 60, 3)))
@@ -38,7 +38,7 @@ def test_shapes_of_sets_targets_and_components() -> None:
 
 
 def test_targets_are_predicted_alike_alone_and_together() -> None:
-    network = shared_model("acid-values").network
+    network = shared_model("acid-base").network
     with torch.inference_mode():
         x, z = torch.randn(2, 3, 80, 1).double(), torch.randn(2, 80, 2).double()
         given = network.encode_conditioning(z)

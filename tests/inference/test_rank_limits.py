@@ -107,6 +107,6 @@ def test_of_several_components_one_is_enough(
 
 
 def test_models_that_keep_values_need_none_of_it() -> None:
-    model = load_model("acid-values")
+    model = load_model("acid-base")
     for case in FAILS:
         assert kinds(model, case, 200, 1, 0) == ()

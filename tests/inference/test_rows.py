@@ -11,11 +11,11 @@ from acid_causal.inference.tester import Tester
 from acid_causal.tables.inputs import Table
 from acid_causal.weights.checkpoint import TrainedModel, load_model
 
-# acid-base warns of questions about two categories.
+# acid-ranks warns of questions about two categories.
 pytestmark = pytest.mark.filterwarnings("ignore:.*tests two categories")
 
 Array = NDArray[np.float64]
-MODELS = ["acid-values", "acid-base"]
+MODELS = ["acid-base", "acid-ranks"]
 
 
 def table(n: int = 300, seed: int = 0) -> Table:
@@ -120,7 +120,7 @@ def test_a_category_that_z_determines_is_said_to_be(model: TrainedModel) -> None
 
 @pytest.mark.parametrize("null", ["permutation", "checked"])
 def test_permutations_take_categories(null: str) -> None:
-    tester = Tester(table(), model="acid-values", null=null, permutations=39)
+    tester = Tester(table(), model="acid-base", null=null, permutations=39)
     assert tester.test(2, 5, (0,)).pvalue < 0.05
     assert tester.test(3, 5, (2,)).pvalue > 0.05
     assert tester.test(2, 3, (4,)).pvalue < 0.05

@@ -170,7 +170,7 @@ def test_what_is_neither_number_nor_text() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::acid_causal.errors.AcidWarning")
-@pytest.mark.parametrize("model", ["acid-base", "acid-values"])
+@pytest.mark.parametrize("model", ["acid-ranks", "acid-base"])
 def test_names_and_order_of_levels_and_rows_move_no_pvalue(model: str) -> None:
     rng = np.random.default_rng(0)
     kind, group = rng.permutation(np.arange(240) % 4), rng.integers(0, 3, 240)

@@ -18,6 +18,7 @@ from sklearn.metrics import roc_auc_score
 from acid_causal.calibration.scoring import score_pairs, transform_batch
 from acid_causal.errors import ModelError, OptionError, WriteError
 from acid_causal.model import ACIDModel, ModelConfig
+from acid_causal.model.classifier import MonotoneClassifier
 from acid_causal.synthetic import Batch, Stream, StreamConfig
 from acid_causal.training.metrics import read_metrics
 from acid_causal.training.state import Progress
@@ -184,6 +185,23 @@ def test_a_model_of_values_starts_from_the_encoder_of_one_of_ranks(
     for name, tensor in tiny_model.network.state_dict().items():
         if not name.startswith("classifier."):
             torch.testing.assert_close(network.state_dict()[name], tensor, msg=name)
+
+
+def test_a_classifier_that_learns_of_categories_starts_with_weight_0(
+    tmp_path: Path, tiny_model: TrainedModel
+) -> None:
+    values = replace(tiny_model.recipe.model, transform="values")
+    with_categories = replace(values, category_facts=True)
+    start = replace(tiny_model, network=ACIDModel(values), recipe=replace(RECIPE, model=values))
+    recipe = replace(
+        RECIPE, model=with_categories, training=TrainingConfig(steps=1, learning_rate=1e-12)
+    )
+    network = Trainer(recipe, tmp_path, CPU, start=start).run(progress=False)
+    assert isinstance(network.classifier, MonotoneClassifier)
+    assert isinstance(start.network.classifier, MonotoneClassifier)
+    weight = network.classifier.facts.weight
+    torch.testing.assert_close(weight[:, :6], start.network.classifier.facts.weight)
+    assert weight[:, 6:].abs().max() < 1e-11
 
 
 def test_starting_with_another_dropout_and_rank(tmp_path: Path, tiny_model: TrainedModel) -> None:

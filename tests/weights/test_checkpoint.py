@@ -25,11 +25,11 @@ from acid_causal.weights.tensor_file import read_tensors, save_tensors
 
 # The identities of the shipped models, which caches and reports refer to.
 SHIPPED = {
-    "acid-base": "869693a99f4aa9be3c98d61419a058a8f137bea09b5c97365283f575acf522f0",
+    "acid-ranks": "869693a99f4aa9be3c98d61419a058a8f137bea09b5c97365283f575acf522f0",
     "acid-mlp08": "4091a62a58a9fbbf0a11850f33d79a4112b7f36696866d91c25d53dcb9fda7aa",
     "acid-mlp16": "a05e569a9aee1949fe7805432109eb5676b92e6703e308b1422ed8607d98878b",
     "acid-mlp32": "c98e05f53d8b27a3f6cb0c72f60760a1b6387fe3b2ae0a4c17841da88f1c1b9c",
-    "acid-values": "c8e80f27ed9b00c58cbaf2ec13d5e506a5ded2af0b27d8792a2f96fa486bc92c",
+    "acid-base": "dc88dbc38793cf8abe97c8a198dd4652ce7fca25d0e441f3a8c1fe98a5f4f9e8",
     "acid-mlp64": "aa713814fadc6fd338df1e7c3f7ca6839da077c2e089a421a2701433ff9d67e1",
 }
 

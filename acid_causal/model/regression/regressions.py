@@ -172,7 +172,8 @@ def regress_values(
     linear = least_squares.residuals(v)
     share = _size(linear) / _size(v - v.mean(2, keepdim=True)).clamp(min=1e-300)
     spread = _size(linear).clamp(min=1e-300)
-    forms = [_standardised(tame(v)).float(), ranks, _standardised(tame(linear / spread)).float()]
+    tamed = tame(v)
+    forms = [_standardised(tamed).float(), ranks, _standardised(tame(linear / spread)).float()]
     columns = v.shape[1]
     stacked = torch.cat(forms, dim=1)  # (batch, 3 * columns, n)
     by_smoother = {
@@ -202,7 +203,11 @@ def regress_values(
     even = _standardised(_even_scale(chosen, smoothers[-1], *_SCALE_OF_VALUES))
     logs = error.clamp(1e-3, 1.5).log()[..., None].expand_as(residuals)
     inputs = torch.cat([ranks[:, None], scaled, even[:, None], logs], dim=1)
-    unit_size = v / _size(v).clamp(min=1e-300)
+    # Sizes relative to most values: noise is small beside an outlier that the column shares with Z,
+    # and the column is no function of Z for that.
+    usual = _size(tamed - tamed.mean(2, keepdim=True)).clamp(min=1e-300)
+    left = (_size(linear) / usual)[..., 0]
+    beside = torch.where(form == 2, left / linear_share.clamp(min=1e-300), 1.0)
     return Regressed(
         inputs,
         compared=torch.cat(
@@ -211,9 +216,9 @@ def regress_values(
         ),
         explained=1 - least.square().clamp(max=1),
         nonlinear=1 - (least / linear_share.clamp(min=1e-12)).clamp(max=1),
-        determined=(linear_share < _DETERMINED_LEAST_SQUARES)
-        | (least < _DETERMINED_VALUES)
-        | is_smooth_function_of_column(order, z, unit_size),
+        determined=(left < _DETERMINED_LEAST_SQUARES)
+        | (least * beside < _DETERMINED_VALUES)
+        | is_smooth_function_of_column(order, z, v / usual),
     )
 
 

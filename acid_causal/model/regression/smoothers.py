@@ -30,6 +30,10 @@ _MIN_PIVOT = 1e-4
 # Fine smoothers: kernel widths. The rank grows as (n / _ROWS_OF_RANK)^(1/4), up to a factor.
 _WIDE, _NARROW, _ROUGH = 1.0, 0.2, 0.5
 _ROWS_OF_RANK, _MAX_RANK_FACTOR = 300, 2.5
+# Fine smoothers have at most one basis function for so many rows, but at least `_MIN_RANK`.
+_ROWS_OF_FUNCTION, _MIN_RANK = 4, 8
+# Entries of a basis: memory is about 25 bytes for each.
+_MAX_ENTRIES = 24_000_000
 # A target counts as a function of Z if interpolation between neighbours errs by less than this;
 # with fewer rows than `_MIN_ROWS` that is not tested.
 _MAX_FUNCTION_ERROR, _MIN_ROWS = 2e-3, 30
@@ -263,13 +267,14 @@ def fit_fine_smoothers(
             one. A category has a column for each level.
         ranks: the normal scores of their ranks; of a category its columns again.
         rank: maximal number of basis functions of a kernel smoother up to `_ROWS_OF_RANK` rows;
-            with more rows it grows.
+            with more rows it grows. With few rows there are fewer, and with more than 150,000.
         layout: which columns are numbers; None: all.
     """
     n, d_z = z.shape[1], z.shape[2]
     if layout:
         d_z = layout.numbers + layout.categories
     rank = round(rank * min(max(1.0, (n / _ROWS_OF_RANK) ** 0.25), _MAX_RANK_FACTOR))
+    rank = min(rank, max(_MIN_RANK, min(n // _ROWS_OF_FUNCTION, _MAX_ENTRIES // n)))
 
     def of_variables(squares: Tensor) -> Tensor:
         if layout is None:
@@ -296,6 +301,7 @@ def fit_fine_smoothers(
     contents = None if layout is None else layout.contents(z).repeat(1, 2)
     basis, pivots = _pivoted_cholesky(both, joint, rank, contents)
     of_all = _in_eigenbasis(basis, dtype)
+    del basis  # of a long table two are too large to keep
     return linear, _in_eigenbasis(_nystroem(both, pivots, additive), dtype), of_all
 
 
@@ -317,8 +323,10 @@ def _nystroem(
     whitened = vectors * root[:, None, :]
     # Kernel values in single precision cost half; sums of them are in double.
     z, at = z.float(), at.float()
-    blocks = [_kernel_matrix(z[:, rows], at, kernel) for rows in row_blocks(z.shape[1])]
-    return torch.cat([block.to(whitened.dtype) @ whitened for block in blocks], dim=1)
+    basis = whitened.new_empty(*z.shape[:2], whitened.shape[2])
+    for rows in row_blocks(z.shape[1]):
+        basis[:, rows] = _kernel_matrix(z[:, rows], at, kernel).to(whitened.dtype) @ whitened
+    return basis
 
 
 def _kernel_matrix(

@@ -15,7 +15,7 @@ from acid_causal.inference.nulls.checked import MARGIN
 from acid_causal.inference.tester import Tester, ci_test
 from acid_causal.weights.checkpoint import TrainedModel
 
-MODELS = ("acid-base", "acid-values")
+MODELS = ("acid-ranks", "acid-base")
 
 
 def draw(n: int, rho: float, seed: int, d_z: int = 1) -> np.ndarray:
@@ -42,13 +42,13 @@ def test_only_would_be_rejections_are_checked(model: str) -> None:
             assert checked.pvalue >= 1 / 200
 
 
-# The statistic of acid-base falls where dependence is strong and rows are many.
+# The statistic of acid-ranks falls where dependence is strong and rows are many.
 @pytest.mark.parametrize(
     ("model", "n", "correlations"),
     [
+        ("acid-ranks", 200, (0.7, 0.9, 0.99)),
         ("acid-base", 200, (0.7, 0.9, 0.99)),
-        ("acid-values", 200, (0.7, 0.9, 0.99)),
-        ("acid-values", 5000, (0.99,)),
+        ("acid-base", 5000, (0.99,)),
     ],
 )
 def test_strong_dependence_takes_a_few_dozen_draws(
@@ -80,8 +80,8 @@ def test_two_squares_of_one_sum() -> None:
         z = rng.normal(size=(200, 3))
         square = z.sum(axis=1) ** 2 / 3
         x, y = square + 0.5 * rng.normal(size=(2, 200))
-        fitted += ci_test(x, y, z, model="acid-base").reject()
-        checked += ci_test(x, y, z, model="acid-base", null="checked").reject()
+        fitted += ci_test(x, y, z, model="acid-ranks").reject()
+        checked += ci_test(x, y, z, model="acid-ranks", null="checked").reject()
     assert checked <= 0.5 * fitted
 
 
@@ -113,7 +113,7 @@ def test_invariances(seed: int, d_z: int, levels: int | None) -> None:
 
     def ask(data: np.ndarray, i: int, j: int, cond: Sequence[int]) -> tuple[Any, int]:
         answer = Tester(data, null="checked").test(i, j, cond)
-        return pytest.approx(answer.pvalue, rel=1e-3), answer.draws
+        return pytest.approx(answer.pvalue, rel=5e-3), answer.draws
 
     cond = tuple(range(2, 2 + d_z))
     expected = ask(x, 0, 1, cond)
@@ -161,10 +161,10 @@ def test_the_fingerprint_knows_level_and_draws(tiny_model: TrainedModel, table: 
 
 def test_a_search_tells_its_level(tiny_model: TrainedModel, table: np.ndarray) -> None:
     options: dict[str, Any] = {"null": "checked", "show_progress": False}
-    found = pc(table[:, :4], 0.01, acid, model="acid-base", **options)
+    found = pc(table[:, :4], 0.01, acid, model="acid-ranks", **options)
     pvalues = found.test.pvalue_cache
     assert min(pvalues.values()) <= 0.01
-    own = Tester(table[:, :4], model="acid-base", null="checked", alpha=0.01)
+    own = Tester(table[:, :4], model="acid-ranks", null="checked", alpha=0.01)
     assert found.test.data_hash == own.fingerprint
     for question, pvalue in pvalues.items():
         assert pvalue == pytest.approx(own.test(*question).pvalue, rel=1e-3)

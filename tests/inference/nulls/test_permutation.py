@@ -109,7 +109,7 @@ def test_tables_of_few_values_are_shuffled_well(tiny_model: TrainedModel) -> Non
     share = hypergeom(40, int(y.sum()), 20).pmf(np.arange(21))
     observed = np.bincount(counts, minlength=21) / 2000
     assert np.abs(observed - share).max() < 0.05
-    found = ci_test(x, y, model="acid-values", null="permutation", permutations=39)
+    found = ci_test(x, y, model="acid-base", null="permutation", permutations=39)
     assert found.pvalue == 1 / 40
 
 

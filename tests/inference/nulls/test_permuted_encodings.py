@@ -27,7 +27,7 @@ def encoded(table: np.ndarray, model: TrainedModel, tasks: list[Task]) -> Encode
     return EncodedQuestions(tasks, pairs, rows)
 
 
-@pytest.mark.parametrize("name", ["acid-base", "acid-values"])
+@pytest.mark.parametrize("name", ["acid-ranks", "acid-base"])
 def test_with_exact_cells_it_is_the_test_of_a_permuted_table(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -58,7 +58,7 @@ def test_few_components_hold_the_statistic() -> None:
     rng = np.random.default_rng(1)
     table = rng.normal(size=(200, 3))
     table[:, 1] += 0.3 * table[:, 0]
-    for name in ("acid-base", "acid-values"):
+    for name in ("acid-ranks", "acid-base"):
         model = shared_model(name)
         questions = encoded(table, model, [Task(0, (0,), (1,), (2,))])
         with torch.inference_mode():
@@ -69,7 +69,7 @@ def test_few_components_hold_the_statistic() -> None:
 
 
 def test_questions_and_draws_are_counted_in_any_batches(table: np.ndarray) -> None:
-    model = shared_model("acid-base")
+    model = shared_model("acid-ranks")
     tasks = [Task(0, (0,), (1,), (2,)), Task(1, (0,), (3,), (2,)), Task(2, (4, 5), (3,), (2,))]
     questions = encoded(table, model, tasks)
     with torch.inference_mode():
