@@ -26,9 +26,7 @@ LARGE = 10_000
 QUICK_SAMPLE_SIZES, QUICK_DIMENSIONS, QUICK_DATASETS = (200, 1000), (1,), 20
 FIRST_SEED = 10_000_000
 
-# A second model, which uses the values of the data and not only their ranks.
-PREVIEW = "acid:acid-values"
-METHODS = ("acid", PREVIEW, "kcit", "rcit", "fisherz")
+METHODS = ("acid", "kcit", "rcit", "fisherz")
 QUICK_METHODS = ("acid", "fisherz")
 LARGEST_N = {"kcit": 400, "rcit": 4000}
 LEVEL = 0.05

@@ -24,7 +24,7 @@ QUICK_SAMPLE_SIZES, QUICK_DIMENSIONS, QUICK_DATASETS = (300,), (2,), 20
 FIRST_SEED = 11_000_000
 LEVEL = 0.05
 
-METHODS = ("acid", "acid:acid-values", "degen_gauss", "cond_gauss", "pillai", *ALL_CATEGORICAL)
+METHODS = ("acid", "acid:acid-ranks", "degen_gauss", "cond_gauss", "pillai", *ALL_CATEGORICAL)
 QUICK_METHODS = ("acid", "degen_gauss", "cond_gauss", *ALL_CATEGORICAL)
 ALL = ("category-category", "categorical")
 # It grows two forests for a question, which takes a second.

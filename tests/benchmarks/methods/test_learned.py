@@ -19,7 +19,7 @@ def questions(d_z: int, count: int = 6, n: int = 60) -> list[Question]:
 
 
 @pytest.mark.parametrize(
-    ("name", "d_z"), [("acid", 0), ("acid", 1), ("acid", 3), ("acid:acid-values", 1)]
+    ("name", "d_z"), [("acid", 0), ("acid", 1), ("acid", 3), ("acid:acid-ranks", 1)]
 )
 def test_batches_change_no_pvalue(name: str, d_z: int) -> None:
     method, asked = get_method(name), questions(d_z)
@@ -29,7 +29,7 @@ def test_batches_change_no_pvalue(name: str, d_z: int) -> None:
 
 def test_models_of_the_papers_are_asked_with_the_sized_null() -> None:
     asked = questions(5, count=3)
-    for name, null in (("acid-base", "conditional"), ("acid-mlp16", "sized")):
+    for name, null in (("acid-ranks", "conditional"), ("acid-mlp16", "sized")):
         method = get_method(f"acid:{name}")
         expected = [ci_test(*question, model=name, null=null).pvalue for question in asked]
         assert method.in_batches is not None
