@@ -48,6 +48,26 @@ def test_robust_values_of_a_normal_column_have_variance_one_and_skew_to_the_righ
     assert robust(-x.exp()).mean() > 0  # the median is at 0, the long tail above it
 
 
+def test_the_order_of_rows_does_not_turn_a_symmetric_column() -> None:
+    """Its skewness is 0, and rounding errors must not decide its sign."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.tensor([-1.1, 0.0, 1.1], dtype=torch.float64).repeat(20)[None, :, None]
+    for _ in range(20):
+        order = torch.randperm(60, generator=generator)
+        assert torch.equal(robust(x[:, order]), robust(x)[:, order])
+
+
+def test_outliers_do_not_set_the_scale() -> None:
+    x = torch.randn(1, 200, 1, generator=torch.Generator().manual_seed(2)).double()
+    spoilt = x.clone()
+    spoilt[0, :4, 0] *= 1e12
+    middle = slice(4, None)
+    torch.testing.assert_close(
+        robust(spoilt)[:, middle].abs(), robust(x)[:, middle].abs(), rtol=0.1, atol=0.05
+    )
+    assert robust(spoilt).abs().max() == 1e3
+
+
 def test_robust_scale_where_half_of_a_column_is_one_value() -> None:
     column = torch.zeros(1, 100, 1, dtype=torch.float64)
     column[0, :20, 0] = torch.arange(20)

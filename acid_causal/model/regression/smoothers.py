@@ -33,7 +33,7 @@ _ROWS_OF_RANK, _MAX_RANK_FACTOR = 300, 2.5
 # Fine smoothers have at most one basis function for so many rows, but at least `_MIN_RANK`.
 _ROWS_OF_FUNCTION, _MIN_RANK = 4, 8
 # Entries of a basis: memory is about 25 bytes for each.
-_MAX_ENTRIES = 24_000_000
+_MAX_ENTRIES = 14_000_000
 # A target counts as a function of Z if interpolation between neighbours errs by less than this;
 # with fewer rows than `_MIN_ROWS` that is not tested.
 _MAX_FUNCTION_ERROR, _MIN_ROWS = 2e-3, 30
@@ -267,7 +267,7 @@ def fit_fine_smoothers(
             one. A category has a column for each level.
         ranks: the normal scores of their ranks; of a category its columns again.
         rank: maximal number of basis functions of a kernel smoother up to `_ROWS_OF_RANK` rows;
-            with more rows it grows. With few rows there are fewer, and with more than 150,000.
+            with more rows it grows. With few rows there are fewer, and with more than 87,500.
         layout: which columns are numbers; None: all.
     """
     n, d_z = z.shape[1], z.shape[2]
