@@ -1,8 +1,7 @@
 """`calibration`: are p-values uniform when H0 is true?
 
 All datasets are independent, 1000 for each cell (n, d_z), 400 with 500 rows or more. They come
-from the stream of `acid-ranks` and from streams that no model was trained on
-(`acid_causal.synthetic.NULL_STREAMS`). There is one row for each (method, stream, cell).
+from `acid_causal.synthetic.NULL_STREAMS`. There is one row for each (method, stream, cell).
 """
 
 import time
@@ -19,8 +18,8 @@ from benchmarks.harness.tables import aligned
 from benchmarks.methods import AS_IN_THE_PAPER, get_method
 from benchmarks.pictures.quantiles import draw_quantiles
 
-# The training stream, its hardest part (strong common causes), three mechanisms that no model was
-# trained on, continuous and discrete columns, heavy-tailed noise, and the paper's data models.
+# The training stream, its hardest part (strong common causes), three mechanisms that `acid-ranks`
+# never saw, continuous and discrete columns, heavy-tailed noise, and the paper's data models.
 STREAMS = ("training", "hard", "steps", "gp", "switching", "mixed", "heavy-tails", "six-models")
 SAMPLE_SIZES = (50, 100, 200, 500, 1000, 2000)
 DIMENSIONS = (0, 1, 2, 3, 5, 10, 20)

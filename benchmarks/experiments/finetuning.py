@@ -2,7 +2,7 @@
 
 Fine-tuning should help with questions about the table. These have known answers, and are made in
 another way than fine-tuning makes its own (`benchmarks.data.matched_questions`). It must do no harm
-on the model's training stream and on mechanisms that no model is trained on. There is one row for
+on the model's training stream and on mechanisms that `acid-ranks` never saw. There is one row for
 each (table, steps of fine-tuning, kind of questions, n, d_z); steps = 0: before fine-tuning.
 """
 

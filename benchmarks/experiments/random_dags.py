@@ -1,7 +1,7 @@
 """`random-dags`: questions that PC could ask, on random DAGs whose d-separations are known.
 
 One domain has the mechanisms of training, one is linear and Gaussian, and three have mechanisms
-that no model is trained on. A cell has 200 datasets of one question each, in five folds of 40. Half
+that `acid-ranks` never saw. A cell has 200 datasets of one question each, in five folds of 40. Half
 of the questions are independent; `acid_causal.synthetic.random_dag_questions` says how questions
 are chosen. Rows store the p-values, so that power can be computed at any actual level.
 """

@@ -4,15 +4,13 @@ They share work between the questions about one table, as its own searches use t
 experiments with graphs they run in causal-learn's PC and FCI, like all other tests.
 """
 
-import importlib
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from causallearn.utils.cit import CIT_Base, register_ci_test
 
-from acid_causal.errors import OptionError
-from benchmarks.methods.method import Array, Method, one_by_one, single_columns
+from benchmarks.methods.method import Array, Method, import_extra, one_by_one, single_columns
 
 # Columns of the factor that replaces each kernel matrix.
 _RANK = 100
@@ -31,13 +29,7 @@ def make_test(name: str, table: Array) -> Any:
         OptionError: The package is not installed.
     """
     theirs, options = TESTS[name]
-    try:
-        tests = importlib.import_module("andrey.core.ci")
-    except ModuleNotFoundError as error:
-        raise OptionError(
-            f"method {name!r} needs a package that is not installed ({error}). "
-            "Install it with: pip install 'acid-causal[andrey]'"
-        ) from error
+    tests = import_extra("andrey.core.ci", "andrey", name)
     return tests.make_indep_test(theirs, table, **options)
 
 

@@ -3,12 +3,9 @@
 `pip install 'acid-causal[causalts]'` installs it.
 """
 
-import importlib
-
 import numpy as np
 
-from acid_causal.errors import OptionError
-from benchmarks.methods.method import Array, Method, one_by_one
+from benchmarks.methods.method import Array, Method, import_extra, one_by_one
 
 
 def causalts(x: Array, y: Array, z: Array | None) -> float:
@@ -17,13 +14,7 @@ def causalts(x: Array, y: Array, z: Array | None) -> float:
     Raises:
         OptionError: The package is not installed.
     """
-    try:
-        tests = importlib.import_module("causalts.ci_tests")
-    except ModuleNotFoundError as error:
-        raise OptionError(
-            f"method 'causalts' needs a package that is not installed ({error}). "
-            "Install it with: pip install 'acid-causal[causalts]'"
-        ) from error
+    tests = import_extra("causalts.ci_tests", "causalts", "causalts")
     table = np.hstack([x, y] if z is None else [x, y, z])
     first, second, cond = np.split(np.arange(table.shape[1]), [x.shape[1], x.shape[1] + y.shape[1]])
     # A new test each time, as it caches results for one table.

@@ -1,14 +1,16 @@
 """`Method`, and helpers that the methods share."""
 
+import importlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from acid_causal.errors import InputError
+from acid_causal.errors import InputError, OptionError
 
 Array = NDArray[np.float64]
 # x of shape (n, d_x), y (n, d_y), z (n, d_z) or None.
@@ -95,3 +97,23 @@ def standardised(values: Array, size: float | None = None) -> Array:
 def random_seed() -> int:
     """Draws a seed for a method's own generator from torch's, which the job has seeded."""
     return int(torch.randint(2**32, ()))
+
+
+def import_extra(module: str, extra: str, method: str) -> Any:
+    """Imports a module of an optional package.
+
+    Args:
+        module: Full name of the module.
+        extra: The extra of acid-causal that installs the package.
+        method: Name of the method that needs it.
+
+    Raises:
+        OptionError: The package is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise OptionError(
+            f"method {method!r} needs a package that is not installed ({error}). "
+            f"Install it with: pip install 'acid-causal[{extra}]'"
+        ) from error

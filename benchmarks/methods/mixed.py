@@ -3,29 +3,26 @@
 andrey-core and pgmpy are optional: `pip install 'acid-causal[andrey,pgmpy]'`.
 """
 
-import importlib
 import logging
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from causallearn.utils.cit import CIT
 
-from acid_causal.errors import AcidWarning, OptionError, unknown
+from acid_causal.errors import AcidWarning, unknown
 from acid_causal.inference.tester import Tester
 from acid_causal.weights.checkpoint import TrainedModel
 from benchmarks.methods import DEFAULT_MODEL, learned
-from benchmarks.methods.method import Array
+from benchmarks.methods.method import Array, import_extra
 
 # Maps a table, (n, 2 + d_z), and the columns that are categories, as codes, to the p-value.
 Answer = Callable[[Array, Sequence[int]], float]
 
 # Tests of tables without a number.
 ALL_CATEGORICAL = ("chisq", "gsq")
-_PACKAGES = {"andrey.core.ci": "andrey", "pgmpy.ci_tests": "pgmpy"}
 
 
 def mixed_method(name: str) -> Answer:
@@ -63,7 +60,7 @@ def _acid(table: Array, codes: Sequence[int], model: TrainedModel) -> float:
 
 
 def _andrey(name: str, table: Array, codes: Sequence[int]) -> float:
-    make = _require("andrey.core.ci").make_indep_test
+    make = import_extra("andrey.core.ci", "andrey", name).make_indep_test
     mask = np.isin(range(table.shape[1]), codes)
     return make(name, table, categorical=mask)(0, 1, range(2, len(mask)))
 
@@ -73,7 +70,7 @@ def _causal_learn(name: str, table: Array, codes: Sequence[int]) -> float:
 
 
 def _pillai(name: str, table: Array, codes: Sequence[int]) -> float:
-    tests = _require("pgmpy.ci_tests")
+    tests = import_extra("pgmpy.ci_tests", "pgmpy", name)
     names = [f"v{k}" for k in range(table.shape[1])]
     frame = pd.DataFrame(table, columns=names)
     for k in codes:
@@ -84,13 +81,3 @@ def _pillai(name: str, table: Array, codes: Sequence[int]) -> float:
         test = tests.PillaiTrace(frame)
         test("v0", "v1", names[2:])
     return test.p_value_
-
-
-def _require(module: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        raise OptionError(
-            f"a method needs a package that is not installed ({error}). Install it with: "
-            f"pip install 'acid-causal[{_PACKAGES[module]}]'"
-        ) from error

@@ -4,23 +4,15 @@ import sys
 
 import numpy as np
 import pytest
+from questions import question
 
 from acid_causal.errors import OptionError
 from benchmarks.harness.search import search
-from benchmarks.methods import Question, get_method
+from benchmarks.methods import get_method
 from benchmarks.methods.andrey import TESTS
 
 NAMES = tuple(TESTS)
 pytestmark = pytest.mark.filterwarnings("ignore:RCoT on fewer than 500 rows")
-
-
-def question(*, effect: float, d_z: int = 2, n: int = 150) -> Question:
-    generator = np.random.default_rng(3)
-    z = generator.normal(size=(n, d_z))
-    cause = z.sum(axis=1, keepdims=True)
-    x = cause + generator.normal(size=(n, 1))
-    y = cause + 0.7 * generator.normal(size=(n, 1)) + effect * x
-    return x, y, z if d_z else None
 
 
 @pytest.mark.parametrize("name", NAMES)

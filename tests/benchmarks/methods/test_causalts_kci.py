@@ -4,18 +4,10 @@ import sys
 
 import numpy as np
 import pytest
+from questions import question
 
 from acid_causal.errors import OptionError
-from benchmarks.methods import Question, get_method
-
-
-def question(*, effect: float, d_z: int = 2, n: int = 150) -> Question:
-    generator = np.random.default_rng(3)
-    z = generator.normal(size=(n, d_z))
-    cause = z.sum(axis=1, keepdims=True)
-    x = cause + generator.normal(size=(n, 1))
-    y = cause + 0.7 * generator.normal(size=(n, 1)) + effect * x
-    return x, y, z if d_z else None
+from benchmarks.methods import get_method
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,24 +3,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from questions import question
 
 from acid_causal import ci_test
 from acid_causal.errors import InputError, OptionError
 from acid_causal.weights.checkpoint import TrainedModel
 from benchmarks.harness.runner import seed_everything
-from benchmarks.methods import Question, causal_learn, get_method, pick, weights_sha256
+from benchmarks.methods import causal_learn, get_method, pick, weights_sha256
 
 SINGLE_COLUMNS = ["fisherz", "scit", "scit-two-sided", "lcit", "gcm"]
 CLASSICAL = ["kcit", "rcit", "fastkci", *SINGLE_COLUMNS]
-
-
-def question(*, dependent: bool, d_z: int, n: int = 150) -> Question:
-    generator = np.random.default_rng(3)
-    z = generator.normal(size=(n, d_z))
-    cause = z.sum(axis=1, keepdims=True)
-    x = cause + generator.normal(size=(n, 1))
-    y = cause + 0.7 * generator.normal(size=(n, 1)) + (x if dependent else 0.0)
-    return x, y, z if d_z else None
 
 
 @pytest.fixture(autouse=True)
@@ -35,9 +27,7 @@ def fewer_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_adapters_tell_dependence(name: str, d_z: int) -> None:
     seed_everything(0)
     pvalues = get_method(name).pvalues
-    independent, dependent = pvalues(
-        [question(dependent=False, d_z=d_z), question(dependent=True, d_z=d_z)]
-    )
+    independent, dependent = pvalues([question(effect=0.0, d_z=d_z), question(effect=1.0, d_z=d_z)])
     assert 0.01 < independent <= 1
     assert 0 <= dependent < 0.01
 
@@ -47,26 +37,26 @@ def test_seeded_answers_repeat(name: str) -> None:
     answers = []
     for _ in range(2):
         seed_everything(5)
-        answers.append(get_method(name).pvalues([question(dependent=False, d_z=2, n=110)]))
+        answers.append(get_method(name).pvalues([question(effect=0.0, d_z=2, n=110)]))
     assert answers[0] == answers[1]
 
 
 def test_kernel_tests_take_several_columns() -> None:
-    x, _, z = question(dependent=False, d_z=2)
+    x, _, z = question(effect=0.0, d_z=2)
     y = np.hstack([x[::-1], x**2])
     assert get_method("kcit").pvalues([(x, y, z)])[0] < 0.01
 
 
 @pytest.mark.parametrize("name", SINGLE_COLUMNS)
 def test_other_tests_refuse_several_columns(name: str) -> None:
-    x, y, z = question(dependent=False, d_z=2)
+    x, y, z = question(effect=0.0, d_z=2)
     with pytest.raises(InputError, match="one column each, got 1 and 2"):
         get_method(name).pvalues([(x, np.hstack([x, y]), z)])
 
 
 @pytest.mark.parametrize("name", ["scit", "scit-two-sided", "lcit", "gcm"])
 def test_what_holds_no_information_is_an_error(name: str) -> None:
-    x, y, z = question(dependent=False, d_z=2)
+    x, y, z = question(effect=0.0, d_z=2)
     with pytest.raises(InputError, match="does not vary"):
         get_method(name).pvalues([(np.ones_like(x), y, z)])
 
@@ -75,7 +65,7 @@ def test_what_holds_no_information_is_an_error(name: str) -> None:
 @pytest.mark.parametrize("n", range(4, 21, 4))
 def test_few_rows_give_an_answer_or_an_error(name: str, n: int) -> None:
     seed_everything(n)
-    asked = question(dependent=False, d_z=10, n=n)
+    asked = question(effect=0.0, d_z=10, n=n)
     try:
         (pvalue,) = get_method(name).pvalues([asked])
     except ValueError:
@@ -85,7 +75,7 @@ def test_few_rows_give_an_answer_or_an_error(name: str, n: int) -> None:
 
 
 def test_nan_is_an_error() -> None:
-    x, y, _ = question(dependent=False, d_z=0)
+    x, y, _ = question(effect=0.0, d_z=0)
     with np.errstate(all="ignore"), pytest.raises(ValueError, match="NaN"):
         get_method("fisherz").pvalues([(np.ones_like(x), y, None)])
 
@@ -115,7 +105,7 @@ def test_names() -> None:
 def test_acid_by_the_path_of_its_weights(tiny_model: TrainedModel, tmp_path: Path) -> None:
     path = tmp_path / "tiny.safetensors"
     tiny_model.save(path)
-    asked = question(dependent=False, d_z=2)
+    asked = question(effect=0.0, d_z=2)
     pvalue = get_method(f"acid:{path}").pvalues([asked])[0]
     assert pvalue == ci_test(*asked, model=tiny_model).pvalue
     assert len(weights_sha256(f"acid:{path}")) == 64
