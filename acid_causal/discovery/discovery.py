@@ -139,8 +139,7 @@ class Discovery:
         provenance: versions, model, data, options and counts, as JSON values.
         bootstrap: the sampled graphs; None without samples.
         conflicts: colliders that contradict others and gave way to them; FCI reports none.
-        path: the graph at other levels; None for FCI, and for `null="checked"`, whose p-values hold
-            for one level.
+        path: the graph at other levels; None for `null="checked"`, whose p-values hold for one.
         markov: the check of the independences that the graph implies; None if it was not asked for.
         sample: the rows from which the report draws pairs of variables, at most `SAMPLE_ROWS`.
     """
@@ -242,7 +241,8 @@ def discover(
             dense graphs, and with FCI grows exponentially with the number of variables.
         orient: how PC orients colliders that contradict one another: "first", "both",
             "separation", "strongest", "clearest" or "maxp"; see
-            `acid_causal.discovery.search.orientation.orient`.
+            `acid_causal.discovery.search.orientation.orient`. FCI has no such conflict: an edge
+            that two colliders want is `<->`.
         test: "acid", or one of causal-learn's tests by its name, such as "fisherz", for comparison.
         check: test the independences that the graph implies; see
             `acid_causal.discovery.markov.check_markov`.
@@ -310,10 +310,11 @@ def discover(
     for message in messages:
         warn(message)
     path = None
-    if method == "pc" and found.settings["null"] != "checked":
+    if found.settings["null"] != "checked":
         path = stability_path(
             found.pvalues,
             data.columns,
+            method=method,
             alpha=alpha,
             orient_by=found.oriented_by,
             max_size=max_size,

@@ -4,32 +4,37 @@
 - `adjusted_pvalues`: p-values of edges under control of the false discovery rate.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import SupportsIndex
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
+from acid_causal.causal_learn.level import Pair
 from acid_causal.discovery.knowledge import Knowledge
-from acid_causal.discovery.mixed_graph import mark_between
-from acid_causal.discovery.search.graph_search import run_pc
-from acid_causal.tables.inputs import Question
+from acid_causal.discovery.mixed_graph import Endpoints, mark_between
+from acid_causal.discovery.search.graph_search import run_fci, run_pc
+from acid_causal.tables.inputs import Question, normalise_question
 
 ALPHAS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2)
+# FCI's tests of possible d-separators grow exponentially with the number of edges. A level
+# that needs so many times the run's questions is left out; few questions are always answered.
+_TIMES, _FEW = 3, 2000
 
 
 @dataclass(frozen=True)
 class StabilityPath:
-    """PC's graph at several levels, from the p-values of one run.
+    """The graph of PC or FCI at several levels, from the p-values of one run.
 
     A smaller level rarely asks what the run did not ask. A larger one keeps more edges and would
     ask more: there `open` counts the questions without a p-value, which are taken to separate
     nothing. Such a graph may have edges that a run at this level would remove.
 
     Attributes:
-        alphas: the levels, increasing.
+        alphas: the levels, increasing. FCI leaves out levels that would ask far more than the run.
         graphs: the endpoints at each level.
         open: number of questions without a p-value at each level; 0: the graph is that of a run.
     """
@@ -47,44 +52,69 @@ def stability_path(
     pvalues: Mapping[Question, float],
     columns: Sequence[str],
     *,
+    method: str = "pc",
     alpha: float,
     orient_by: str,
     max_size: int | None = None,
     knowledge: Knowledge | None = None,
     alphas: Iterable[float] = ALPHAS,
 ) -> StabilityPath:
-    """Runs PC again at several levels on the p-values of one run.
+    """Runs PC or FCI again at several levels on the p-values of one run.
 
     Args:
         pvalues: of the questions that the run asked.
         columns: names of the columns.
+        method: "pc" or "fci".
         alpha: level of the run, which is one of the path's.
-        orient_by: see `acid_causal.discovery.search.orientation.orient`.
+        orient_by: see `acid_causal.discovery.search.orientation.orient`; for PC.
         max_size: size of the largest conditioning set; None: no limit.
         knowledge: background knowledge of the run.
         alphas: further levels.
     """
-    levels = tuple(sorted({*alphas, alpha}))
-    graphs, unanswered = [], []
-    for level in levels:
-        known = _Known(pvalues, (knowledge or Knowledge()), columns)
-        found = run_pc(columns, known, level, max_size, knowledge or Knowledge(), orient_by)
-        graphs.append(found.endpoints)
-        unanswered.append(len(known.open))
-    return StabilityPath(levels, np.stack(graphs), tuple(unanswered))
+    known = knowledge or Knowledge()
+    required = known.pairs(known.requires, columns)
+    graphs: dict[float, Endpoints] = {}
+    unanswered = []
+    for level in sorted({*alphas, alpha}):
+        most = None if method == "pc" or level == alpha else max(_TIMES * len(pvalues), _FEW)
+        answers = _Known(len(columns), pvalues, required, max_size, most)
+        try:
+            if method == "pc":
+                found = run_pc(columns, answers, level, max_size, known, orient_by)
+            else:
+                shape = np.zeros((len(columns), len(columns)))
+                found = run_fci(columns, shape, answers, level, max_size, known)
+        except _TooManyError:
+            continue
+        graphs[level] = found.endpoints
+        unanswered.append(len(answers.open))
+    return StabilityPath(tuple(graphs), np.stack(list(graphs.values())), tuple(unanswered))
+
+
+class _TooManyError(Exception):
+    """A search asks too many questions."""
 
 
 @dataclass
 class _Known:
-    """Answers the questions of a search from the p-values of another one."""
+    """Answers the questions of a search from the p-values of another one.
 
+    Attributes:
+        d: number of columns.
+        pvalues: of the other search.
+        required: pairs that stay adjacent.
+        max_size: size of the largest conditioning set; None: no limit.
+        most: number of answers given; None: no limit.
+        open: the questions that the other search did not ask.
+    """
+
+    d: int
     pvalues: Mapping[Question, float]
-    knowledge: Knowledge
-    columns: Sequence[str]
+    required: Collection[Pair]
+    max_size: int | None
+    most: int | None
     open: set[Question] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        self._required = self.knowledge.pairs(self.knowledge.requires, self.columns)
+    _answers: int = 0
 
     def answer_pairs(self) -> None:
         """Everything is known."""
@@ -92,10 +122,20 @@ class _Known:
     def compute(self, questions: Iterable[Question]) -> None:
         """Everything is known, but for some of the questions that only rank colliders."""
 
-    def answer(self, x: int, y: int, cond: tuple[int, ...]) -> float:
-        """Returns the p-value; 0 where there is none, as for required pairs."""
-        question = (min(x, y), max(x, y), tuple(sorted(cond)))
-        if question[:2] in self._required:
+    def answer(
+        self, x: SupportsIndex, y: SupportsIndex, cond: Iterable[SupportsIndex] | None
+    ) -> float:
+        """Returns the p-value; 0 where there is none, as for required pairs and larger sets.
+
+        Raises:
+            _TooManyError: there were `most` answers.
+        """
+        self._answers += 1
+        if self.most is not None and self._answers > self.most:
+            raise _TooManyError
+        question = normalise_question(x, y, cond, self.d)
+        too_large = self.max_size is not None and len(question[2]) > self.max_size
+        if too_large or question[:2] in self.required:
             return 0.0
         if question not in self.pvalues:
             self.open.add(question)
@@ -108,7 +148,7 @@ def adjusted_pvalues(
 ) -> Float[NDArray[np.float64], " pairs"]:
     """Adjusts the p-values of all pairs for the false discovery rate, by Benjamini and Hochberg.
 
-    The p-value of a pair is the largest over the conditioning sets that PC tested. Among the edges
+    The p-value of a pair is the largest over the conditioning sets tested. Among the edges
     whose adjusted p-value is at most q, a share of q at most is expected to be wrong, if these sets
     contain a separating one for each pair that has one (so errors of earlier levels are not
     covered), each p-value keeps its level, and p-values of different pairs depend on one another

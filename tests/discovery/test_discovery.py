@@ -218,6 +218,15 @@ def test_fci_with_forbidden_edges_warns(monkeypatch: pytest.MonkeyPatch) -> None
         discover(table, method="fci", knowledge=Knowledge(tiers=(("a",), ("b",))))
 
 
+def test_fci_has_a_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = make_oracle(monkeypatch, nx.DiGraph([(0, 2), (1, 2), (2, 3)]))
+    path = discover(table, method="fci").path
+    assert path is not None
+    assert set(path.marks(0, 2)) == {"o->"}
+    assert set(path.marks(2, 3)) == {"-->"}
+    assert set(path.marks(0, 3)) == {""}
+
+
 @pytest.mark.usefixtures("wrong_types")
 @pytest.mark.parametrize(
     ("options", "message"),

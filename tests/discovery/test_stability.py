@@ -1,5 +1,7 @@
 """Firmness of edges: other levels give the graphs that searches at them give; the FDR is kept."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from oracle import linear_data, random_dag
@@ -14,16 +16,19 @@ COLUMNS = tuple("abcdefg")
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("orient_by", ["first", "separation"])
+@pytest.mark.parametrize(
+    ("method", "orient_by"), [("pc", "first"), ("pc", "separation"), ("fci", "maxp")]
+)
 def test_a_level_without_open_questions_is_a_search_at_that_level(
-    seed: int, orient_by: str
+    seed: int, method: str, orient_by: str
 ) -> None:
     data = linear_data(random_dag(7, 2.5, seed), 80, seed)
     table = Table(data, COLUMNS, None)
     known = Knowledge(forbid=(("a", "b"),))
-    options = {"test": "fisherz", "orient_by": orient_by, "knowledge": known}
+    shared = {"method": method, "orient_by": orient_by, "knowledge": known, "max_size": 3}
+    options = {"test": "fisherz", **shared}
     found = search_graph(table, alpha=0.1, **options)  # type: ignore[arg-type]
-    path = stability_path(found.pvalues, COLUMNS, alpha=0.1, orient_by=orient_by, knowledge=known)
+    path = stability_path(found.pvalues, COLUMNS, alpha=0.1, **shared)  # type: ignore[arg-type]
     assert path.alphas == ALPHAS
     exact = [k for k, count in enumerate(path.open) if count == 0]
     assert path.alphas.index(0.1) in exact
@@ -43,6 +48,18 @@ def test_open_questions_keep_edges() -> None:
     assert path.open == (1, 1, 2)  # of b and c given a; at .1 also of a and b given c
     assert path.marks(0, 1) == ("", "", "---")
     assert path.marks(2, 1)[0] in ("-->", "---")
+
+
+def test_fci_leaves_out_levels_that_ask_far_more() -> None:
+    """The p-values are those of ten variables without edges; at .1 all 45 pairs have an edge."""
+    columns = [f"v{k}" for k in range(10)]
+    pvalues: dict[Question, float] = {(i, j, ()): 0.07 for i, j in combinations(range(10), 2)}
+    path = stability_path(
+        pvalues, columns, method="fci", alpha=0.05, orient_by="", alphas=(0.01, 0.1)
+    )
+    assert path.alphas == (0.01, 0.05)
+    assert path.open == (0, 0)
+    assert not path.graphs.any()
 
 
 def test_adjusted_pvalues() -> None:

@@ -9,14 +9,16 @@ import io
 import threading
 import time
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 import torch
 from causallearn.search.ConstraintBased.FCI import fci
+from jaxtyping import Float
+from numpy.typing import NDArray
 
 from acid_causal import defaults
 from acid_causal.causal_learn import ACID
@@ -26,7 +28,7 @@ from acid_causal.discovery.mixed_graph import Endpoints
 from acid_causal.discovery.search.level_progress import LevelProgress
 from acid_causal.discovery.search.orientation import Orientation, Triple, orient
 from acid_causal.discovery.search.other_tests import ACID_TEST, OtherTester
-from acid_causal.discovery.search.question_record import RECORDED, QuestionRecord
+from acid_causal.discovery.search.question_record import RECORDED, Answers, QuestionRecord
 from acid_causal.discovery.search.skeleton import find_skeleton
 from acid_causal.errors import InputError, OptionError, require, unknown
 from acid_causal.inference.tester import OPTIONS, Tester
@@ -37,7 +39,7 @@ from acid_causal.weights.checkpoint import TrainedModel, load_model
 _FEW = 2000
 
 # Catching warnings and redirecting stdout affect all threads, so only one search runs at a time.
-_ONE_AT_A_TIME = threading.Lock()
+_ONE_AT_A_TIME = threading.RLock()
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,9 @@ def search_graph(
             if method == "pc":
                 graph = run_pc(table.columns, record, float(alpha), max_size, knowledge, orient_by)
             else:
-                graph = _fci(table, record, float(alpha), max_size, knowledge)
+                graph = run_fci(
+                    table.columns, table.values, record, float(alpha), max_size, knowledge
+                )
         finally:
             if followed is not None:
                 followed.close()
@@ -184,24 +188,6 @@ def _check_columns(table: Table) -> None:
 # ---- the two algorithms ------------------------------------------------------------------------
 
 
-@runtime_checkable
-class Answers(Protocol):
-    """What a search asks; see `QuestionRecord`."""
-
-    @property
-    def pvalues(self) -> Mapping[Question, float]:
-        """The p-values known so far."""
-
-    def answer_pairs(self) -> None:
-        """Prepares all pairs with an empty conditioning set."""
-
-    def compute(self, questions: Iterable[Question]) -> None:
-        """Prepares questions that will be asked."""
-
-    def answer(self, x: int, y: int, cond: tuple[int, ...]) -> float:
-        """Returns a p-value."""
-
-
 def run_pc(
     names: Sequence[str],
     record: Answers,
@@ -237,19 +223,26 @@ def run_pc(
     )
 
 
-def _fci(
-    table: Table, record: QuestionRecord, alpha: float, max_size: int | None, knowledge: Knowledge
+def run_fci(
+    names: Sequence[str],
+    values: Float[NDArray[np.float64], "n d"],
+    record: Answers,
+    alpha: float,
+    max_size: int | None,
+    knowledge: Knowledge,
 ) -> Orientation:
-    names = [_Name(name, k) for k, name in enumerate(table.columns)]
-    with contextlib.redirect_stdout(io.StringIO()):  # it prints how it orients by knowledge
+    """Runs causal-learn's `fci`; of the values it reads only how many there are."""
+    nodes = [_Name(name, k) for k, name in enumerate(names)]
+    # It prints how it orients by knowledge.
+    with _ONE_AT_A_TIME, contextlib.redirect_stdout(io.StringIO()):
         graph, _ = fci(
-            table.values,
+            values,
             RECORDED,
             alpha,
             depth=-1 if max_size is None else max_size,
-            background_knowledge=knowledge.to_causal_learn(names),
+            background_knowledge=knowledge.to_causal_learn(nodes),
             show_progress=False,
-            node_names=names,
+            node_names=nodes,
             record=record,
         )
     return Orientation(np.asarray(graph.graph, dtype=np.int8), ())

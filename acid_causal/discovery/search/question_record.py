@@ -1,8 +1,8 @@
 """Sits between causal-learn and ACID: records questions, and enforces required edges and limits."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from itertools import combinations
-from typing import Any, SupportsIndex
+from typing import Any, Protocol, SupportsIndex, runtime_checkable
 
 import numpy as np
 from causallearn.utils.cit import CIT_Base, register_ci_test
@@ -14,6 +14,26 @@ from acid_causal.tables.inputs import Question, normalise_question
 
 # The name under which causal-learn finds the test below.
 RECORDED = "acid-recorded"
+
+
+@runtime_checkable
+class Answers(Protocol):
+    """What a search asks; see `QuestionRecord`."""
+
+    @property
+    def pvalues(self) -> Mapping[Question, float]:
+        """The p-values known so far."""
+
+    def answer_pairs(self) -> None:
+        """Prepares all pairs with an empty conditioning set."""
+
+    def compute(self, questions: Iterable[Question]) -> None:
+        """Prepares questions that will be asked."""
+
+    def answer(
+        self, x: SupportsIndex, y: SupportsIndex, cond: Iterable[SupportsIndex] | None
+    ) -> float:
+        """Returns a p-value."""
 
 
 class QuestionRecord:
@@ -80,14 +100,14 @@ class QuestionRecord:
 
 
 class RecordedTest(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
-    """A `QuestionRecord` with the interface of causal-learn's tests.
+    """A `QuestionRecord`, or what has its methods, with the interface of causal-learn's tests.
 
     Args:
         data: the table, (n, d).
         record: answers the questions.
     """
 
-    def __init__(self, data: Any, *, record: QuestionRecord) -> None:
+    def __init__(self, data: Any, *, record: Answers) -> None:
         super().__init__(np.asarray(data))
         self.method = RECORDED
         self._record = record
