@@ -5,6 +5,7 @@ from benchmarks.experiments.consistency import CONSISTENCY
 from benchmarks.experiments.finetuning import FINETUNING
 from benchmarks.experiments.graphs import GRAPHS
 from benchmarks.experiments.mixed import MIXED
+from benchmarks.experiments.mixed_graphs import MIXED_GRAPHS
 from benchmarks.experiments.nonlinearity import NONLINEARITY
 from benchmarks.experiments.orientation import ORIENTATION
 from benchmarks.experiments.random_dags import RANDOM_DAGS
@@ -32,6 +33,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         MIXED,
         FINETUNING,
         GRAPHS,
+        MIXED_GRAPHS,
         ORIENTATION,
         SPEED,
     )

@@ -9,6 +9,7 @@ differ only in their number of rows.
 from collections.abc import Sequence
 from pathlib import Path
 
+import networkx as nx
 import pandas as pd
 
 from benchmarks.data.random_sems import EDGES_A_VARIABLE, MECHANISMS, NOISE, random_table
@@ -68,14 +69,18 @@ KCI_NOTE = "runs at n = 200, and at d = 10, n = 500; above, a graph takes minute
 def run(job: Job) -> Results:
     """Recovers one graph and scores it."""
     table = random_table(job.number("d"), job.number("n"), str(job["mechanism"]), job.seed)
-    found = search.search("pc", job.method, table.data, alpha=ALPHA)
-    skeleton = graph_metrics.skeleton_scores(found.endpoints, table.dag)
+    return scores(search.search("pc", job.method, table.data, alpha=ALPHA), table.dag)
+
+
+def scores(found: search.Search, dag: nx.DiGraph) -> Results:
+    """Scores a recovered graph; returns the values of `RESULT_COLUMNS`."""
+    skeleton = graph_metrics.skeleton_scores(found.endpoints, dag)
     return {
         "edges": graph_metrics.number_of_edges(found.endpoints),
         "f1": skeleton.f1,
         "precision": skeleton.precision,
         "recall": skeleton.recall,
-        "cpdag_shd": graph_metrics.cpdag_shd(found.endpoints, table.dag),
+        "cpdag_shd": graph_metrics.cpdag_shd(found.endpoints, dag),
         "tests_asked": found.tests_asked,
         "tests_computed": found.tests_computed,
         "search_seconds": found.seconds,
@@ -87,11 +92,18 @@ def run(job: Job) -> Results:
 
 def report(rows: pd.DataFrame, picture: Path) -> str:
     """Prints means over graphs, the methods side by side, and draws F1 and SHD."""
+    methods = set(rows["method"])
+    notes = [f"{slow} {KCI_NOTE}" for slow in SLOW_METHODS if slow in methods]
+    return "\n".join([side_by_side(rows, picture, _caption()), *notes])
+
+
+def side_by_side(rows: pd.DataFrame, picture: Path, caption: str) -> str:
+    """Lists means over graphs below a caption, a column a method, and draws F1 and SHD."""
     summary = summarise(rows)
     draw_graphs(summary, picture)
     methods = list(summary["method"].unique())
     header = ("mechanism", "d", "n")
-    parts = [_caption(rows)]
+    parts = [f"{caption}\nmean and 95 % interval over {_graphs_of(rows)}."]
     for title, cell in (
         ("Skeleton F1", lambda row: f"{row['f1']:.3f} ±{row['f1_half']:.3f}"),
         (
@@ -108,21 +120,23 @@ def report(rows: pd.DataFrame, picture: Path) -> str:
             of_method = {row["method"]: cell(row) for row in group.to_dict("records")}
             cells.append((*key, *(of_method.get(method) for method in methods)))
         parts += ["", f"{title}:", "", aligned((*header, *methods), cells)]
-    return "\n".join([*parts, *(f"{slow} {KCI_NOTE}" for slow in SLOW_METHODS if slow in methods)])
+    return "\n".join(parts)
 
 
-def _caption(rows: pd.DataFrame) -> str:
+def _graphs_of(rows: pd.DataFrame) -> str:
     counts = rows.groupby(["d", "n"])["seed"].nunique()
     usual = counts.min()
-    graphs = f"{usual} graphs" + "".join(
+    return f"{usual} graphs" + "".join(
         f", {count} at d = {d}, n = {n}" for (d, n), count in counts.items() if count > usual
     )
+
+
+def _caption() -> str:
     low, high = NOISE
     noise = f"{low:g}" if low == high else f"{low:g} to {high:g}"
     return (
         f"PC at alpha = {ALPHA} on random SEMs, Erdos-Renyi with {EDGES_A_VARIABLE} d edges, "
-        f"standardised; Gaussian noise of {noise} times the signal's sd:\n"
-        f"mean and 95 % interval over {graphs}."
+        f"standardised; Gaussian noise of {noise} times the signal's sd:"
     )
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from benchmarks.data.mixed_questions import GIVEN, PAIRS, RELATIONS, draw_question
+from benchmarks.data.mixed_model import RELATIONS
+from benchmarks.data.mixed_questions import GIVEN, PAIRS, draw_question
 from benchmarks.harness.jobs import Experiment, Job, Results
 from benchmarks.harness.tables import aligned
 from benchmarks.methods.mixed import ALL_CATEGORICAL, mixed_method

@@ -3,7 +3,7 @@
 import contextlib
 import io
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -19,12 +19,12 @@ from benchmarks.metrics.endpoints import Endpoints
 
 Algorithm = Literal["pc", "fci"]
 
+_ANDREY = (*andrey.TESTS, *andrey.MIXED_TESTS)
 # Names in `benchmarks.methods` that differ from causal-learn's, and options that they stand for.
-_NAMES = {"kcit": "kci", "acid-checked": "acid", **dict.fromkeys(andrey.TESTS, "andrey")}
-_OPTIONS = {
-    "acid-checked": {"null": "checked"},
-    **{name: {"test": name} for name in andrey.TESTS},
-}
+_NAMES = {"kcit": "kci", "acid-checked": "acid", **dict.fromkeys(_ANDREY, "andrey")}
+_OPTIONS = {"acid-checked": {"null": "checked"}, **{name: {"test": name} for name in _ANDREY}}
+# Tests that must be told which columns are categories.
+_TYPED = ("acid", "acid-checked", *andrey.MIXED_TESTS)
 
 
 @dataclass
@@ -102,20 +102,24 @@ def search(
     *,
     alpha: float = 0.05,
     options: Mapping[str, Any] | None = None,
+    categorical: Sequence[int] = (),
 ) -> Search:
     """Runs stable PC (unshielded colliders by sepset, `uc_rule=0`) or FCI.
 
     Args:
         algorithm: "pc" or "fci".
-        method: A test of causal-learn by its name, "kcit", one of `andrey.TESTS`, "acid",
-            "acid-checked", or either of the last two with ":MODEL".
+        method: A test of causal-learn by its name, "kcit", one of `andrey.TESTS` or of
+            `andrey.MIXED_TESTS`, "acid", "acid-checked", or either of the last two with ":MODEL".
         data: The table, shape (n, d).
         alpha: Level of each test.
         options: Options of the test.
+        categorical: The columns that are categories; tests that take one kind of columns are not
+            told.
     """
     warm_up = {name: value for name, value in (options or {}).items() if name != "cache_path"}
-    _run(algorithm, method, data[:50, :3], alpha, warm_up)  # imports are not timed
-    return _run(algorithm, method, data, alpha, options or {})
+    few = [k for k in categorical if k < 3]
+    _run(algorithm, method, data[:50, :3], alpha, warm_up, few)  # imports are not timed
+    return _run(algorithm, method, data, alpha, options or {}, categorical)
 
 
 def _run(
@@ -124,9 +128,12 @@ def _run(
     data: NDArray[np.float64],
     alpha: float,
     given: Mapping[str, Any],
+    categorical: Sequence[int],
 ) -> Search:
     inner, _, model = method.partition(":")
-    named = _OPTIONS.get(inner, {})
+    named: dict[str, Any] = dict(_OPTIONS.get(inner, {}))
+    if categorical and inner in _TYPED:
+        named["categorical"] = list(categorical)
     inner = _NAMES.get(inner, inner)
     counter = Counter()
     options = {"inner": inner, "counter": counter, "show_progress": False, **named, **given}

@@ -1,10 +1,10 @@
-"""Kernel tests of andrey-core, an optional package: `pip install 'acid-causal[andrey]'`.
+"""Tests of andrey-core, an optional package: `pip install 'acid-causal[andrey]'`.
 
 They share work between the questions about one table, as its own searches use them. In the
 experiments with graphs they run in causal-learn's PC and FCI, like all other tests.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,23 +14,32 @@ from benchmarks.methods.method import Array, Method, import_extra, one_by_one, s
 
 # Columns of the factor that replaces each kernel matrix.
 _RANK = 100
-# Their names there, and their options.
+# Kernel tests: their names there, and their options.
 TESTS: dict[str, tuple[str, dict[str, Any]]] = {
     "andrey-kci": ("kci", {}),
     "andrey-kci-rank": ("kci", {"rank": _RANK}),
     "andrey-rcot": ("rcot", {"seed": 0}),
 }
+# Tests of mixed tables, which have the same names there.
+MIXED_TESTS = ("degen_gauss", "cond_gauss")
 
 
-def make_test(name: str, table: Array) -> Any:
-    """Makes one of `TESTS` for a table; called with columns x, y and a set, it returns p.
+def make_test(name: str, table: Array, categorical: Sequence[int] = ()) -> Any:
+    """Makes a test for a table; called with columns x, y and a set, it returns p.
+
+    Args:
+        name: One of `TESTS` or of `MIXED_TESTS`.
+        table: Shape (n, d).
+        categorical: The columns that are categories, for tests of mixed tables.
 
     Raises:
         OptionError: The package is not installed.
     """
+    make = import_extra("andrey.core.ci", "andrey", name).make_indep_test
+    if name in MIXED_TESTS:
+        return make(name, table, categorical=np.isin(range(table.shape[1]), categorical))
     theirs, options = TESTS[name]
-    tests = import_extra("andrey.core.ci", "andrey", name)
-    return tests.make_indep_test(theirs, table, **options)
+    return make(theirs, table, **options)
 
 
 class AndreyTest(CIT_Base):  # type: ignore[misc]
@@ -38,13 +47,14 @@ class AndreyTest(CIT_Base):  # type: ignore[misc]
 
     Args:
         data: The table, shape (n, d).
-        test: One of `TESTS`.
+        test: See `make_test`.
+        categorical: See there.
     """
 
-    def __init__(self, data: Array, *, test: str) -> None:
+    def __init__(self, data: Array, *, test: str, categorical: Sequence[int] = ()) -> None:
         super().__init__(data)
         self.method = test
-        self._test = make_test(test, data)
+        self._test = make_test(test, data, categorical)
 
     def __call__(self, X: int, Y: int, condition_set: Iterable[int] | None = None) -> float:
         """Returns the p-value; that of a question asked before is kept."""

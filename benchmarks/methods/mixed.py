@@ -15,7 +15,7 @@ from causallearn.utils.cit import CIT
 from acid_causal.errors import AcidWarning, unknown
 from acid_causal.inference.tester import Tester
 from acid_causal.weights.checkpoint import TrainedModel
-from benchmarks.methods import DEFAULT_MODEL, learned
+from benchmarks.methods import DEFAULT_MODEL, andrey, learned
 from benchmarks.methods.method import Array, import_extra
 
 # Maps a table, (n, 2 + d_z), and the columns that are categories, as codes, to the p-value.
@@ -38,13 +38,13 @@ def mixed_method(name: str) -> Answer:
         loaded = learned.load(model or DEFAULT_MODEL)
         return lambda table, codes: _acid(table, codes if base == "acid" else (), loaded)
     for names, answer in (
-        (("degen_gauss", "cond_gauss"), _andrey),
+        (andrey.MIXED_TESTS, _andrey),
         (ALL_CATEGORICAL, _causal_learn),
         (("pillai",), _pillai),
     ):
         if base in names:
             return lambda table, codes: _number(answer(base, table, codes))
-    raise unknown("method", name, ("acid", "degen_gauss", "cond_gauss", "pillai", *ALL_CATEGORICAL))
+    raise unknown("method", name, ("acid", *andrey.MIXED_TESTS, "pillai", *ALL_CATEGORICAL))
 
 
 def _number(pvalue: float) -> float:
@@ -60,9 +60,7 @@ def _acid(table: Array, codes: Sequence[int], model: TrainedModel) -> float:
 
 
 def _andrey(name: str, table: Array, codes: Sequence[int]) -> float:
-    make = import_extra("andrey.core.ci", "andrey", name).make_indep_test
-    mask = np.isin(range(table.shape[1]), codes)
-    return make(name, table, categorical=mask)(0, 1, range(2, len(mask)))
+    return andrey.make_test(name, table, codes)(0, 1, range(2, table.shape[1]))
 
 
 def _causal_learn(name: str, table: Array, codes: Sequence[int]) -> float:

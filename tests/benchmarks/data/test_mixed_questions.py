@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from acid_causal.errors import OptionError
-from benchmarks.data.mixed_questions import GIVEN, MOST_LEVELS, PAIRS, RELATIONS, draw_question
+from benchmarks.data.mixed_model import MOST_LEVELS, RELATIONS
+from benchmarks.data.mixed_questions import GIVEN, PAIRS, draw_question
 
 CELLS = list(itertools.product(PAIRS, GIVEN, RELATIONS, (False, True)))
 

@@ -74,3 +74,17 @@ def test_kcit_is_causal_learns_kci(table: np.ndarray) -> None:
     one, other = (search("pc", name, table[:60, :3]) for name in ("kcit", "kci"))
     np.testing.assert_array_equal(one.endpoints, other.endpoints)
     assert one.questions == other.questions
+
+
+@pytest.mark.parametrize("method", ["acid", "degen_gauss"])
+def test_tests_are_told_the_categories(method: str) -> None:
+    """X acts on Y by a category whose codes are in no order; Z by nothing."""
+    rng = np.random.default_rng(0)
+    x, z = rng.integers(0, 3, 300), rng.normal(size=300)
+    y = np.array([0.0, 2.0, 0.0])[x] + rng.normal(size=300)
+    codes = np.stack([x, y, z], axis=1)
+    found = search("pc", method, codes, categorical=[0])
+    assert (found.endpoints != 0).tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
+    # Codes that are numbers hide a relation that rises and falls from a linear test.
+    named = search("pc", method, codes[:, [2, 1, 0]], categorical=[2])
+    assert (named.endpoints != 0).tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 0]]
