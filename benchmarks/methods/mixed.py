@@ -1,6 +1,6 @@
 """Tests for mixed tables: X, Y and the members of Z are the columns of one array.
 
-andrey-core and pgmpy are optional: `pip install 'acid-causal[andrey,pgmpy]'`.
+andrey-core, pgmpy and tigramite are optional: `pip install 'acid-causal[andrey,pgmpy,tigramite]'`.
 """
 
 import logging
@@ -23,6 +23,8 @@ Answer = Callable[[Array, Sequence[int]], float]
 
 # Tests of tables without a number.
 ALL_CATEGORICAL = ("chisq", "gsq")
+# Of tigramite's CMIknnMixed. Its default of 500 takes five times as long.
+_PERMUTATIONS = 100
 
 
 def mixed_method(name: str) -> Answer:
@@ -41,10 +43,12 @@ def mixed_method(name: str) -> Answer:
         (andrey.MIXED_TESTS, _andrey),
         (ALL_CATEGORICAL, _causal_learn),
         (("pillai",), _pillai),
+        (("cmiknn-mixed",), _tigramite),
     ):
         if base in names:
             return lambda table, codes: _number(answer(base, table, codes))
-    raise unknown("method", name, ("acid", *andrey.MIXED_TESTS, "pillai", *ALL_CATEGORICAL))
+    peers = (*andrey.MIXED_TESTS, "pillai", "cmiknn-mixed", *ALL_CATEGORICAL)
+    raise unknown("method", name, ("acid", *peers))
 
 
 def _number(pvalue: float) -> float:
@@ -79,3 +83,14 @@ def _pillai(name: str, table: Array, codes: Sequence[int]) -> float:
         test = tests.PillaiTrace(frame)
         test("v0", "v1", names[2:])
     return test.p_value_
+
+
+def _tigramite(name: str, table: Array, codes: Sequence[int]) -> float:
+    tests = import_extra("tigramite.independence_tests.cmiknn_mixed", "tigramite", name)
+    test = tests.CMIknnMixed(workers=1, sig_samples=_PERMUTATIONS, sig_blocklength=1)
+    types = np.zeros(table.shape, dtype=np.int64)
+    types[:, codes] = 1
+    (x, y, z), (x_type, y_type, z_type) = (
+        np.split(each, [1, 2], axis=1) for each in (table, types)
+    )
+    return test.run_test_raw(x, y, z, x_type=x_type, y_type=y_type, z_type=z_type)[1]

@@ -79,6 +79,7 @@ _STYLES = {
     "pillai": MethodStyle("Pillai's trace", GREEN, (0, (6, 1)), "D"),
     "chisq": MethodStyle("chi-square", PURPLE, (0, (3, 1)), "v"),
     "gsq": MethodStyle("G-square", INK, (0, (1, 1)), "x"),
+    "cmiknn-mixed": MethodStyle("CMIknnMixed", OLIVE, (0, (3, 1, 1, 1)), "P"),
     "gcm": MethodStyle("GCM", OLIVE, (0, (8, 1.5, 2, 1.5)), "p"),
 }
 

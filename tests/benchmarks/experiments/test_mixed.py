@@ -24,6 +24,9 @@ def test_methods_are_asked_what_they_can_answer() -> None:
     assert {job["pair"] for job in jobs if job.method == "gsq"} == {"category-category"}
     assert {job["n"] for job in jobs if job.method == "pillai"} == {500}
     assert {job["d_z"] for job in jobs if job["given"] == "mixed"} == {2, 4}
+    sampled = [job for job in jobs if job.method == "cmiknn-mixed"]
+    assert {(job["n"], job["d_z"], job["datasets"]) for job in sampled} == {(500, 2, 20)}
+    assert len(sampled) == 2 * 9 - 1  # nothing is linear among categories
     cells = [job.setting for job in jobs if job.method == "acid"]
     assert len(cells) == 2 * (2 * 3 * (2 + 3 + 3) - 3)
 
@@ -43,3 +46,16 @@ def test_the_report(tmp_path: Path) -> None:
     lines = [line for line in text.splitlines() if "numeric-category" in line]
     assert ["0.95" in line for line in lines] == [True, False]
     assert "100 independent and 100 dependent" in text
+    assert "cmiknn" not in text
+
+
+def test_the_report_tells_what_is_sampled(tmp_path: Path) -> None:
+    row = {"relation": "linear", "pair": "numeric-numeric", "given": "numeric", "n": 500, "d_z": 2}
+    scores = {"auc": 0.9, "type_1": 0.05, "power": 0.9, "seconds_per_test": 0.01}
+    rows = pd.DataFrame(
+        {**row, "datasets": datasets, "method": method, **scores}
+        for method, datasets in (("acid", 200), ("cmiknn-mixed", 20))
+    )
+    text = report(rows, tmp_path / "mixed.png")
+    assert "100 independent and 100 dependent" in text
+    assert "cmiknn-mixed: n = 500, |Z| = 2, 20 datasets a cell." in text

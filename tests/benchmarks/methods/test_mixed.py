@@ -26,6 +26,23 @@ def test_each_test_tells_dependence(name: str) -> None:
     assert answer(*question(False, numeric)) > 0.01
 
 
+def test_cmiknn_mixed_is_tigramites() -> None:
+    """It tells dependence as far as 100 permutations can, and is told the categories."""
+    tests = pytest.importorskip("tigramite.independence_tests.cmiknn_mixed")
+    answer = mixed_method("cmiknn-mixed")
+    table, codes = (question(True)[0][:100], question(True)[1])
+    pvalue = answer(table, codes)
+    assert pvalue == pytest.approx(1 / 101)
+    test = tests.CMIknnMixed(workers=1, sig_samples=100)
+    types = np.tile(np.isin(range(3), codes).astype(int), (100, 1))
+    x, y, z = (table[:, [k]] for k in range(3))
+    kinds = {f"{name}_type": types[:, [k]] for k, name in enumerate("xyz")}
+    assert test.run_test_raw(x, y, z, **kinds)[1] == pvalue
+    assert answer(question(False)[0][:100], codes) > 0.05
+    numbers = mixed_method("cmiknn-mixed")(question(False)[0][:100], [])
+    assert numbers != answer(question(False)[0][:100], codes)
+
+
 def test_acid_is_told_the_categories() -> None:
     asked = question(True)
     x, y, z = asked[0].T
