@@ -1,6 +1,7 @@
 """Graphs of many samples: the same whatever computes them."""
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -10,15 +11,18 @@ from typing import Any
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from graph_cases import matrix
 
 from acid_causal.discovery.bootstrap import GraphFrequencies, bootstrap_graphs
+from acid_causal.discovery.discovery import discover
 from acid_causal.discovery.knowledge import Knowledge
 from acid_causal.discovery.search.graph_search import GraphSearch, search_graph
 from acid_causal.errors import InputError, OptionError
 from acid_causal.tables.inputs import Table
 from acid_causal.weights.checkpoint import TrainedModel
+from benchmarks.documents.examples import write_data
 
 
 @pytest.fixture
@@ -137,29 +141,18 @@ def test_processes_give_the_same(tiny_model: TrainedModel, data: Table) -> None:
 
 @pytest.mark.slow
 def test_a_dask_cluster_gives_the_same(tmp_path: Path) -> None:
+    """Runs the script of the document, in a process that ends the cluster's threads."""
     pytest.importorskip("distributed")
-    # A process of its own, so that the cluster's warnings and threads end with it.
-    code = (
-        "import joblib\n"
-        "from distributed import Client\n"
-        "from acid_causal import load_sachs\n"
-        "from acid_causal.discovery.bootstrap import bootstrap_graphs\n"
-        "if __name__ == '__main__':\n"
-        "    data = load_sachs().data[:200, :5]\n"
-        "    alone = bootstrap_graphs(data, samples=4, alpha=.3)\n"
-        "    with Client(n_workers=2, threads_per_worker=1, dashboard_address=None) as client:\n"
-        "        with joblib.parallel_config(backend='dask'):\n"
-        "            shared = bootstrap_graphs(data, samples=4, alpha=.3)\n"
-        "        assert sum(client.nthreads().values()) == 2\n"
-        "    assert (alone.graphs == shared.graphs).all()\n"
-        "    print('same')\n"
-    )
-    script = tmp_path / "cluster.py"
-    script.write_text(code)
+    text = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text("utf-8")
+    (code,) = re.findall(r"```python\n([^`]*distributed[^`]*)```", text)
+    (tmp_path / "cluster.py").write_text(code)
+    write_data(tmp_path / "data.csv")
     done = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, cwd=tmp_path, timeout=300
+        [sys.executable, "cluster.py"], capture_output=True, text=True, cwd=tmp_path, timeout=300
     )
-    assert done.stdout == "same\n", done.stderr
+    alone = discover(pd.read_csv(tmp_path / "data.csv").drop(columns="id"), bootstrap=8)
+    said = [f"{edge}: in {edge.confidence:.0%} of the samples" for edge in alone.edges]
+    assert done.stdout.splitlines() == said, done.stderr
 
 
 SCRIPT = """
