@@ -52,21 +52,27 @@ class Estimate:
     Args:
         label: what it is.
         total: how many questions or steps it has.
-        after: how many of them are the first part.
+        after: how many of them are the first part, at least.
+        seconds: how long the first part takes, at least, as a first question may take far longer
+            than others.
         show: False: say nothing.
     """
 
-    def __init__(self, label: str, total: int, *, after: int = 1, show: bool = True) -> None:
-        self._label, self._total, self._after = label, total, after
-        self._done, self._show = 0, show
+    def __init__(
+        self, label: str, total: int, *, after: int = 1, seconds: float = 0.0, show: bool = True
+    ) -> None:
+        self._label, self._total, self._after, self._seconds = label, total, after, seconds
+        self._done, self._said, self._show = 0, False, show
         self._began = time.monotonic()
 
     def advance(self, count: int = 1) -> float | None:
         """Adds to what is done; returns the seconds of one when the first part is done."""
-        before, self._done = self._done, self._done + count
-        if not before < self._after <= self._done:
+        self._done += count
+        elapsed = time.monotonic() - self._began
+        if self._said or self._done < self._after or elapsed < self._seconds:
             return None
-        each = (time.monotonic() - self._began) / self._done
+        self._said = True
+        each = elapsed / self._done
         if self._show:
             say_how_long(f"{self._label}: {self._total:,}", self._total * each)
         return each

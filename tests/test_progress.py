@@ -89,3 +89,17 @@ def test_an_estimate_after_a_first_part(
             each.append(estimate.advance())
         assert each == [None, None, None, None, 2.0, None, None]
         assert capsys.readouterr().err == said
+
+
+def test_an_estimate_is_not_that_of_a_slow_first_question(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("acid_causal.progress.time.monotonic", lambda: clock[0])
+    estimate = Estimate("tests", 10_000, seconds=1.0)
+    each = []
+    for took in (0.5, *[0.01] * 60):
+        clock[0] += took
+        each.append(estimate.advance())
+    assert [round(one, 6) for one in each if one is not None] == [round(1.0 / 51, 6)]
+    assert capsys.readouterr().err == "tests: 10,000, about 3 minutes\n"

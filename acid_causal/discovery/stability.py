@@ -6,6 +6,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import index
 from typing import SupportsIndex
 
 import numpy as np
@@ -17,12 +18,12 @@ from acid_causal.causal_learn.level import Pair
 from acid_causal.discovery.knowledge import Knowledge
 from acid_causal.discovery.mixed_graph import Endpoints, mark_between
 from acid_causal.discovery.search.graph_search import run_fci, run_pc
-from acid_causal.tables.inputs import Question, normalise_question
+from acid_causal.tables.inputs import Question
 
 ALPHAS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2)
-# FCI's tests of possible d-separators grow exponentially with the number of edges. A level
-# that needs so many times the run's questions is left out; few questions are always answered.
-_TIMES, _FEW = 3, 2000
+# Where edges stay that unknown tests would remove, the number of these tests grows exponentially.
+# A level with more of them than the run's tests is left out; so few are always allowed.
+_FEW = 2000
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,8 @@ class StabilityPath:
     nothing. Such a graph may have edges that a run at this level would remove.
 
     Attributes:
-        alphas: the levels, increasing. FCI leaves out levels that would ask far more than the run.
+        alphas: the levels, increasing, without those that have more open questions than the run
+            asked, and more than 2,000.
         graphs: the endpoints at each level.
         open: number of questions without a p-value at each level; 0: the graph is that of a run.
     """
@@ -76,8 +78,8 @@ def stability_path(
     graphs: dict[float, Endpoints] = {}
     unanswered = []
     for level in sorted({*alphas, alpha}):
-        most = None if method == "pc" or level == alpha else max(_TIMES * len(pvalues), _FEW)
-        answers = _Known(len(columns), pvalues, required, max_size, most)
+        most = None if level == alpha else max(len(pvalues), _FEW)
+        answers = _Known(pvalues, required, max_size, most)
         try:
             if method == "pc":
                 found = run_pc(columns, answers, level, max_size, known, orient_by)
@@ -92,7 +94,7 @@ def stability_path(
 
 
 class _TooManyError(Exception):
-    """A search asks too many questions."""
+    """A search asks too much that is not known."""
 
 
 @dataclass
@@ -100,21 +102,19 @@ class _Known:
     """Answers the questions of a search from the p-values of another one.
 
     Attributes:
-        d: number of columns.
         pvalues: of the other search.
         required: pairs that stay adjacent.
         max_size: size of the largest conditioning set; None: no limit.
-        most: number of answers given; None: no limit.
+        most: number of open questions and of larger sets that are answered; None: no limit.
         open: the questions that the other search did not ask.
     """
 
-    d: int
     pvalues: Mapping[Question, float]
     required: Collection[Pair]
     max_size: int | None
     most: int | None
     open: set[Question] = field(default_factory=set)
-    _answers: int = 0
+    _larger: int = 0
 
     def answer_pairs(self) -> None:
         """Everything is known."""
@@ -128,19 +128,21 @@ class _Known:
         """Returns the p-value; 0 where there is none, as for required pairs and larger sets.
 
         Raises:
-            _TooManyError: there were `most` answers.
+            _TooManyError: more than `most` are open or larger.
         """
-        self._answers += 1
-        if self.most is not None and self._answers > self.most:
-            raise _TooManyError
-        question = normalise_question(x, y, cond, self.d)
-        too_large = self.max_size is not None and len(question[2]) > self.max_size
-        if too_large or question[:2] in self.required:
+        i, j = sorted((index(x), index(y)))
+        question = i, j, tuple(sorted(map(index, cond or ())))
+        if question[:2] in self.required:
             return 0.0
-        if question not in self.pvalues:
+        if question in self.pvalues:
+            return self.pvalues[question]
+        if self.max_size is not None and len(question[2]) > self.max_size:
+            self._larger += 1
+        else:
             self.open.add(question)
-            return 0.0
-        return self.pvalues[question]
+        if self.most is not None and len(self.open) + self._larger > self.most:
+            raise _TooManyError
+        return 0.0
 
 
 def adjusted_pvalues(

@@ -50,12 +50,13 @@ def test_open_questions_keep_edges() -> None:
     assert path.marks(2, 1)[0] in ("-->", "---")
 
 
-def test_fci_leaves_out_levels_that_ask_far_more() -> None:
-    """The p-values are those of ten variables without edges; at .1 all 45 pairs have an edge."""
-    columns = [f"v{k}" for k in range(10)]
-    pvalues: dict[Question, float] = {(i, j, ()): 0.07 for i, j in combinations(range(10), 2)}
+@pytest.mark.parametrize("method", ["pc", "fci"])
+def test_levels_of_too_many_open_questions_are_left_out(method: str) -> None:
+    """Twelve variables without edges; at .1 all pairs have one, with 2 ** 10 unknown sets each."""
+    columns = [f"v{k}" for k in range(12)]
+    pvalues: dict[Question, float] = {(i, j, ()): 0.07 for i, j in combinations(range(12), 2)}
     path = stability_path(
-        pvalues, columns, method="fci", alpha=0.05, orient_by="", alphas=(0.01, 0.1)
+        pvalues, columns, method=method, alpha=0.05, orient_by="maxp", alphas=(0.01, 0.1)
     )
     assert path.alphas == (0.01, 0.05)
     assert path.open == (0, 0)

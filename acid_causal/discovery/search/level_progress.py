@@ -90,7 +90,8 @@ class LevelProgress:
         if self._show:
             label = f"|S| = {level}" if isinstance(level, int) else level
             self._bar = progress_bar(total=total, label=label, unit=" tests")
-            self._estimate = None if total is None else Estimate(f"tests of {label}", total)
+            what = f"tests of {label}"
+            self._estimate = None if total is None else Estimate(what, total, seconds=1.0)
 
     def _foretell(self, each: float) -> None:
         """Says how long |S| = 1 may take when |S| = 0 has begun: all sets of one for all pairs.
