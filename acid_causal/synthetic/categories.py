@@ -36,8 +36,13 @@ def draw_widths(count: int, n: int, chance: float, generator: Generator) -> tupl
 
 def draw_levels(n: int, generator: Generator) -> int:
     """Draws a number of levels."""
-    most = max(FEWEST, min(MOST, n // _ROWS_OF_LEVEL))
+    most = most_levels(n)
     return min(integer(generator, FEWEST, most), integer(generator, FEWEST, most))
+
+
+def most_levels(n: int) -> int:
+    """Returns the largest number of levels that a category of n rows is given."""
+    return max(FEWEST, min(MOST, n // _ROWS_OF_LEVEL))
 
 
 def categorise(

@@ -1,5 +1,6 @@
 """Labelled datasets with one question each, for benchmarks; training never draws the same ones."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import torch
@@ -7,10 +8,11 @@ from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor
 
 from acid_causal.errors import unknown
-from acid_causal.synthetic.draws import integer, seeded
+from acid_causal.synthetic.categories import most_levels
+from acid_causal.synthetic.draws import integer, rand, seeded
 from acid_causal.synthetic.mechanisms import families
 from acid_causal.synthetic.noise import NOISES
-from acid_causal.synthetic.sem import Domain, simulate
+from acid_causal.synthetic.sem import Domain, simulate, simulate_mixed
 from acid_causal.synthetic.six_models import draw_six_models
 from acid_causal.synthetic.stream import Stream, StreamConfig
 from acid_causal.synthetic.structures import Structure, driven, random_dags
@@ -18,6 +20,8 @@ from acid_causal.synthetic.structures import Structure, driven, random_dags
 # Sd of the noise relative to the signal. So noisy that a kernel test misses most dependences at
 # n = 100 and d_z = 10.
 _BENCHMARK_NOISE = (1.2, 1.2)
+# Datasets per round and kind of graph; where there are two labels, each gets half of them.
+_DATASETS_PER_ROUND = 16
 
 
 @dataclass(frozen=True)
@@ -29,12 +33,15 @@ class LabelledDatasets:
         y: the tested variable Y.
         z: the conditioning set.
         label: 1 where X and Y are dependent given Z.
+        categorical: which of X, Y and the members of Z are categories, as codes 0, 1 and so on;
+            None: none is.
     """
 
     x: Float[Tensor, "count n 1"]
     y: Float[Tensor, "count n 1"]
     z: Float[Tensor, "count n d_z"]
     label: Int[Tensor, " count"]
+    categorical: Bool[Tensor, "count columns"] | None = None
 
 
 def six_models(
@@ -73,7 +80,9 @@ _STREAMS = {
     "mixed": StreamConfig(discrete=0.4),
     "heavy-tails": StreamConfig(noises="heavy"),
 }
-NULL_STREAMS = (*_STREAMS, "six-models")
+# Streams with categories, and the least share of them among the variables of a dataset.
+_LEAST_SHARE = {"some-categories": 0.0, "all-categories": 1.0}
+NULL_STREAMS = (*_STREAMS, "six-models", *_LEAST_SHARE)
 
 
 def null_datasets(stream: str, count: int, n: int, d_z: int, seed: int) -> LabelledDatasets:
@@ -84,7 +93,9 @@ def null_datasets(stream: str, count: int, n: int, d_z: int, seed: int) -> Label
             little noise), a family of mechanisms of which `acid-ranks` saw none ("steps", "gp",
             "switching"), "mixed" (as training, with two in five columns of 2 to 8 ordered levels),
             "heavy-tails" (as training, with all noise log-normal or Student's t with two degrees of
-            freedom), or "six-models" (the chains and the fork of `six_models`).
+            freedom), "six-models" (the chains and the fork of `six_models`), "some-categories"
+            (graphs as in training, with a share of unordered categories that varies from none to
+            all), or "all-categories".
         count: number of datasets, one question each.
         n: samples of each.
         d_z: size of the conditioning set.
@@ -97,23 +108,70 @@ def null_datasets(stream: str, count: int, n: int, d_z: int, seed: int) -> Label
         raise unknown("stream", stream, NULL_STREAMS)
     if stream == "six-models":
         return six_models(count, n, d_z, label=0, seed=seed)
+    generator = seeded("benchmark", "null", stream, n, d_z, seed)
+    if stream in _LEAST_SHARE:
+        return _null_categories(_LEAST_SHARE[stream], count, n, d_z, generator)
     config = replace(_STREAMS[stream], wide=0.0, max_batch=32)
     source = Stream(config, seed)
     parts: list[tuple[Tensor, Tensor, Tensor]] = []
-    generator = seeded("benchmark", "null", stream, n, d_z, seed)
     while len(parts) < count:
         batch = source.draw(generator, n=n, d_z=d_z)
-        t = batch.x.shape[1]
-        i, j = torch.triu_indices(t, t, 1)
-        independent = ~batch.dependent[:, i, j]
-        for b in independent.any(dim=1).nonzero()[:, 0].tolist():
-            # One question per dataset, so that the p-values are independent of one another.
-            choices = independent[b].nonzero()[:, 0]
-            index = torch.randint(0, len(choices), (), generator=generator)
-            pick = int(choices[index])
-            parts.append((batch.x[b, i[pick]], batch.x[b, j[pick]], batch.z[b]))
+        for b, i, j in _independent_pairs(batch.dependent, generator):
+            parts.append((batch.x[b, i], batch.x[b, j], batch.z[b]))
     x, y, z = (torch.stack(part) for part in zip(*parts[:count], strict=True))
     return LabelledDatasets(x, y, z, torch.zeros(count, dtype=torch.long))
+
+
+def _independent_pairs(
+    dependent: Bool[Tensor, "batch target target"], generator: Generator
+) -> Iterator[tuple[int, int, int]]:
+    """Draws a pair of independent targets from each dataset that has one.
+
+    One question per dataset, so that the p-values are independent of one another.
+    """
+    i, j = torch.triu_indices(dependent.shape[1], dependent.shape[1], 1)
+    independent = ~dependent[:, i, j]
+    for b in independent.any(dim=1).nonzero()[:, 0].tolist():
+        choices = independent[b].nonzero()[:, 0]
+        pick = int(choices[torch.randint(0, len(choices), (), generator=generator)])
+        yield b, int(i[pick]), int(j[pick])
+
+
+def _null_categories(
+    least_share: float, count: int, n: int, d_z: int, generator: Generator
+) -> LabelledDatasets:
+    """Draws independent datasets with categories of 2 to 12 levels, each with its own kinds."""
+    parts: list[tuple[Tensor, Tensor]] = []
+    while len(parts) < count:
+        for sampler in (random_dags, driven):
+            targets, latents = integer(generator, 4, 8), integer(generator, 0, 4)
+            structure = sampler(_DATASETS_PER_ROUND, d_z, targets, latents, generator)
+            widths = _levels_of_nodes(structure, least_share, n, generator)
+            numbers, levels = simulate_mixed(structure, n, Domain(), generator, widths=widths)
+            values = torch.where(widths[:, None] > 1, levels.to(numbers.dtype), numbers)
+            for b, i, j in _independent_pairs(structure.dependent(generator), generator):
+                nodes = torch.cat([structure.targets[b, [i, j]], structure.cond[b]])
+                parts.append((values[b][:, nodes], widths[b, nodes] > 1))
+    columns, kinds = (torch.stack(part) for part in zip(*parts[:count], strict=True))
+    x, y, z = columns.split([1, 1, d_z], dim=2)
+    return LabelledDatasets(x, y, z, torch.zeros(count, dtype=torch.long), kinds)
+
+
+def _levels_of_nodes(
+    structure: Structure, least_share: float, n: int, generator: Generator
+) -> Int[Tensor, "batch node"]:
+    """Draws the number of levels of each node, 1 if it is a number; latent nodes are numbers.
+
+    Each dataset has its own share of categories, between the least one and all.
+    """
+    batch, nodes = structure.parents.shape[:2]
+    share = least_share + (1 - least_share) * rand(generator, batch, 1)
+    is_category = rand(generator, batch, nodes) < share
+    observed = torch.cat([structure.cond, structure.targets], dim=1)
+    is_category &= torch.zeros_like(is_category).scatter(1, observed, True)
+    most = most_levels(n)
+    one, other = (torch.randint(2, most + 1, (batch, nodes), generator=generator) for _ in range(2))
+    return torch.where(is_category, torch.minimum(one, other), 1)
 
 
 # ---- questions on random DAGs ----------------------------------------------------
@@ -132,8 +190,6 @@ QUESTION_DOMAINS = {
         _question_domain("linear"), noises={"gaussian": NOISES["gaussian"]}, heteroscedastic=0.0
     ),
 }
-# Datasets per round and kind of graph; each label gets half of them.
-_DATASETS_PER_ROUND = 16
 
 
 def random_dag_questions(

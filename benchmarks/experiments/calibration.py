@@ -1,26 +1,37 @@
 """`calibration`: are p-values uniform when H0 is true?
 
 All datasets are independent, 1000 for each cell (n, d_z), 400 with 500 rows or more. They come
-from `acid_causal.synthetic.NULL_STREAMS`. There is one row for each (method, stream, cell).
+from `acid_causal.synthetic.NULL_STREAMS`. There is one row for each (method, stream, cell). Where
+there are categories, the tests of mixed tables are asked, and causal-learn's chi-square and
+G-square where there is nothing else.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
+from numpy.typing import NDArray
 from scipy import stats
 
 from benchmarks.harness.folds import as_questions
 from benchmarks.harness.jobs import Experiment, Job, Results
 from benchmarks.harness.tables import aligned
 from benchmarks.methods import AS_IN_THE_PAPER, get_method
+from benchmarks.methods.andrey import MIXED_TESTS
+from benchmarks.methods.mixed import ALL_CATEGORICAL, mixed_method
 from benchmarks.pictures.quantiles import draw_quantiles
 
 # The training stream, its hardest part (strong common causes), three mechanisms that `acid-ranks`
 # never saw, continuous and discrete columns, heavy-tailed noise, and the paper's data models.
-STREAMS = ("training", "hard", "steps", "gp", "switching", "mixed", "heavy-tails", "six-models")
+NUMERIC = ("training", "hard", "steps", "gp", "switching", "mixed", "heavy-tails", "six-models")
+# Unordered categories among numbers, and alone.
+ALL_CATEGORIES = "all-categories"
+WITH_CATEGORIES = ("some-categories", ALL_CATEGORIES)
+STREAMS = (*NUMERIC, *WITH_CATEGORIES)
 SAMPLE_SIZES = (50, 100, 200, 500, 1000, 2000)
 DIMENSIONS = (0, 1, 2, 3, 5, 10, 20)
 # With many rows a question takes longer, so there are fewer datasets.
@@ -40,6 +51,8 @@ METHODS = (
     "kcit",
     "rcit",
     "fisherz",
+    *MIXED_TESTS,
+    *ALL_CATEGORICAL,
 )
 QUICK_METHODS = ("acid", "rcit", "fisherz")
 # The other methods run up to these n, which takes an hour on one core.
@@ -75,7 +88,7 @@ def make_jobs(methods: Sequence[str], quick: bool) -> list[Job]:
         )
         for stream, n, d_z in cells
         for method in methods
-        if get_method(method).reaches(n, d_z) and _affordable(method, stream, n, d_z)
+        if _is_asked(method, stream, n, d_z)
     ]
 
 
@@ -83,6 +96,17 @@ def _datasets(n: int, quick: bool) -> int:
     if quick:
         return QUICK_DATASETS
     return DATASETS if n < LARGE else FEW_DATASETS
+
+
+def _is_asked(method: str, stream: str, n: int, d_z: int) -> bool:
+    """Says whether a method can answer a cell, and is fast enough there."""
+    if method in ALL_CATEGORICAL:
+        return stream == ALL_CATEGORIES
+    if method in MIXED_TESTS:
+        return stream in WITH_CATEGORIES
+    if stream in WITH_CATEGORIES:
+        return method.partition(":")[0] == "acid" and method != AS_IN_THE_PAPER
+    return get_method(method).reaches(n, d_z) and _affordable(method, stream, n, d_z)
 
 
 def _affordable(method: str, stream: str, n: int, d_z: int) -> bool:
@@ -100,12 +124,18 @@ def run(job: Job) -> Results:
     drawn = null_datasets(
         str(job["stream"]), job.number("datasets"), job.number("n"), job.number("d_z"), job.seed
     )
-    questions = as_questions(drawn.x, drawn.y, drawn.z)
-    method = get_method(job.method)
-    method.pvalues(questions[:1])  # imports and weights are not timed
-    start = time.perf_counter()
-    pvalues = np.asarray((method.in_batches or method.pvalues)(questions))
-    seconds = (time.perf_counter() - start) / len(questions)
+    if drawn.categorical is None:
+        method = get_method(job.method)
+        questions = as_questions(drawn.x, drawn.y, drawn.z)
+        pvalues, seconds = _timed(method.in_batches or method.pvalues, questions)
+    else:
+        answer = mixed_method(job.method)
+        tables = torch.cat([drawn.x, drawn.y, drawn.z], dim=2).double().numpy()
+        codes = [flags.nonzero()[:, 0].tolist() for flags in drawn.categorical]
+        pvalues, seconds = _timed(
+            lambda pairs: [answer(table, columns) for table, columns in pairs],
+            list(zip(tables, codes, strict=True)),
+        )
     quantiles = np.quantile(pvalues, PROBABILITIES)
     return {
         **{name: float((pvalues < level).mean()) for name, level in LEVELS.items()},
@@ -113,6 +143,16 @@ def run(job: Job) -> Results:
         "quantiles": " ".join(f"{quantile:.5g}" for quantile in quantiles),
         "seconds_per_test": seconds,
     }
+
+
+def _timed(
+    ask: Callable[[list[Any]], Sequence[float]], questions: list[Any]
+) -> tuple[NDArray[np.float64], float]:
+    """Returns the p-values of questions and the seconds a question."""
+    ask(questions[:1])  # imports and weights are not timed
+    start = time.perf_counter()
+    pvalues = np.asarray(ask(questions))
+    return pvalues, (time.perf_counter() - start) / len(questions)
 
 
 def report(rows: pd.DataFrame, picture: Path) -> str:

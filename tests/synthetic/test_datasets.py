@@ -1,4 +1,7 @@
-"""Questions on random DAGs: the answers by d-separation, and what an exact test makes of them."""
+"""Questions on random DAGs: the answers by d-separation, and what an exact test makes of them.
+
+And independent datasets with categories.
+"""
 
 from collections.abc import Callable
 
@@ -9,7 +12,7 @@ import torch
 from scipy import stats
 
 from acid_causal.errors import OptionError
-from acid_causal.synthetic import QUESTION_DOMAINS, random_dag_questions
+from acid_causal.synthetic import QUESTION_DOMAINS, null_datasets, random_dag_questions
 from acid_causal.synthetic.datasets import _eligible
 from acid_causal.synthetic.draws import seeded
 from acid_causal.synthetic.structures import Structure, driven, random_dags
@@ -77,3 +80,73 @@ def test_fisher_z_is_exact_where_links_are_linear_and_noise_is_gaussian() -> Non
     # 200 datasets a class: the binomial bounds of 5 % at 1 in 10,000 on each side.
     assert 0.005 <= rejected[data.label.numpy() == 0].mean() <= 0.12
     assert rejected[data.label.numpy() == 1].mean() >= 0.6
+
+
+@pytest.mark.parametrize("d_z", [0, 3, 20])
+def test_kinds_of_the_streams_with_categories(d_z: int) -> None:
+    some, every = (
+        null_datasets(stream, 60, 80, d_z, seed=1)
+        for stream in ("some-categories", "all-categories")
+    )
+    assert some.categorical is not None
+    assert every.categorical is not None
+    assert every.categorical.all()
+    assert 0.2 < float(some.categorical.float().mean()) < 0.8
+    assert len(some.categorical.float().mean(dim=1).unique()) > 2  # shares differ
+    for drawn, kinds in ((some, some.categorical), (every, every.categorical)):
+        table = torch.cat([drawn.x, drawn.y, drawn.z], dim=2)
+        assert table.shape == (60, 80, 2 + d_z)
+        assert not drawn.label.any()
+        for columns, categorical in zip(table, kinds, strict=True):
+            for column, is_category in zip(columns.T, categorical, strict=True):
+                levels = column.unique()
+                if is_category:
+                    assert levels.tolist() == levels.long().tolist()
+                    assert levels.min() >= 0
+                    assert levels.max() < 12
+                else:
+                    assert len(levels) > 40
+
+
+def test_without_z_exact_tests_reject_as_many_as_they_should() -> None:
+    """Rank correlation, Kruskal and Wallis' test, chi-square: by the kinds of X and Y."""
+    drawn = null_datasets("some-categories", 200, 300, 0, seed=3)
+    assert drawn.categorical is not None
+    pvalues: dict[int, list[float]] = {0: [], 1: [], 2: []}
+    for x, y, kinds in zip(drawn.x[..., 0], drawn.y[..., 0], drawn.categorical, strict=True):
+        one, other = (y.numpy(), x.numpy()) if kinds[0] else (x.numpy(), y.numpy())
+        count = int(kinds.sum())
+        if count == 0:
+            pvalue = stats.spearmanr(one, other).pvalue
+        elif count == 1:
+            pvalue = stats.kruskal(*(one[other == level] for level in np.unique(other))).pvalue
+        else:
+            pvalue = chi_square(one, other, np.zeros(300))
+        pvalues[count].append(pvalue)
+    for of_kinds in pvalues.values():
+        assert len(of_kinds) > 40
+        assert stats.binomtest(sum(p < 0.05 for p in of_kinds), len(of_kinds), 0.05).pvalue > 0.001
+
+
+def test_given_a_category_chi_square_rejects_as_many_as_it_should() -> None:
+    drawn = null_datasets("all-categories", 150, 1000, 1, seed=2)
+    rejected = marginally = 0
+    for x, y, z in zip(drawn.x[..., 0], drawn.y[..., 0], drawn.z[..., 0], strict=True):
+        rejected += chi_square(x.numpy(), y.numpy(), z.numpy()) < 0.05
+        marginally += chi_square(x.numpy(), y.numpy(), np.zeros(1000)) < 0.05
+    assert rejected <= stats.binom.ppf(0.999, 150, 0.05)
+    assert marginally > 20  # Z is a common cause of some
+
+
+def chi_square(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> float:
+    """Sums chi-square statistics over the levels of Z."""
+    total, degrees = 0.0, 0
+    for level in np.unique(z):
+        one, other = x[z == level], y[z == level]
+        counts = np.array(
+            [[np.sum((one == a) & (other == b)) for b in set(other)] for a in set(one)]
+        )
+        if min(counts.shape) > 1:
+            found = stats.chi2_contingency(counts, correction=False)
+            total, degrees = total + found.statistic, degrees + found.dof
+    return float(stats.chi2.sf(total, degrees)) if degrees else 1.0

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import acid_causal.synthetic
+from acid_causal import ci_test
 from acid_causal.data.sachs import load_sachs
 from benchmarks.__main__ import run_experiment
 from benchmarks.experiments import EXPERIMENTS, calibration, sachs_graph, six_models
@@ -30,7 +31,11 @@ def fake_datasets(
     x = torch.randn(count, n, 1, generator=generator)
     y = torch.randn(count, n, 1, generator=generator) + 0.5 * labels[:, None, None] * x
     return SimpleNamespace(
-        x=x, y=y, z=torch.randn(count, n, d_z, generator=generator), label=labels
+        x=x,
+        y=y,
+        z=torch.randn(count, n, d_z, generator=generator),
+        label=labels,
+        categorical=None,
     )
 
 
@@ -68,11 +73,17 @@ def test_settings_are_those_of_the_evaluation_plan() -> None:
     assert min(job.number("n") for job in jobs) == 5
     assert max(job.number("n") for job in jobs) == 500
     jobs = calibration.CALIBRATION.jobs(["acid"], False)
-    assert len(jobs) == 8 * 6 * 7
+    assert len(jobs) == 10 * 6 * 7
     assert set(calibration.STREAMS) == set(acid_causal.synthetic.NULL_STREAMS)
     papers = calibration.CALIBRATION.jobs([AS_IN_THE_PAPER], False)
     assert {job["stream"] for job in papers} == {"six-models"}
     assert len(papers) == 5 * 7
+    mixed = calibration.CALIBRATION.jobs(["degen_gauss", "rcit"], False)
+    of_mixed = {job["stream"] for job in mixed if job.method == "degen_gauss"}
+    assert of_mixed == {"some-categories", "all-categories"}
+    assert not of_mixed & {job["stream"] for job in mixed if job.method == "rcit"}
+    counted = calibration.CALIBRATION.jobs(["chisq"], False)
+    assert {job["stream"] for job in counted} == {"all-categories"}
 
 
 @pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name != "training"])
@@ -125,6 +136,20 @@ def test_a_setting_with_a_failed_fold_is_left_out() -> None:
     summary = folds.summarise(pd.DataFrame(scores[:-1]), "d_z")
     assert summary["d_z"].tolist() == [3]
     assert summary["auc"].tolist() == [0.5]
+
+
+def test_calibration_tells_tests_which_columns_are_categories() -> None:
+    setting = (("stream", "some-categories"), ("n", 100), ("d_z", 2), ("datasets", 12))
+    results = calibration.run(Job("calibration", "acid", setting, seed=1))
+    drawn = acid_causal.synthetic.null_datasets("some-categories", 12, 100, 2, 1)
+    assert drawn.categorical is not None
+    pvalues = [
+        ci_test(x.numpy(), y.numpy(), z.numpy(), categorical=kinds.nonzero()[:, 0].tolist()).pvalue
+        for x, y, z, kinds in zip(drawn.x, drawn.y, drawn.z, drawn.categorical, strict=True)
+    ]
+    assert results["type_1_at_10"] == np.mean(np.array(pvalues) < 0.1)
+    stored = [float(quantile) for quantile in str(results["quantiles"]).split()]
+    assert stored == pytest.approx(np.quantile(pvalues, calibration.PROBABILITIES), rel=1e-3)
 
 
 def test_calibration_of_a_uniform_pvalue(generator: None) -> None:
