@@ -38,6 +38,7 @@ def test_an_answer_loads_only_what_it_needs() -> None:
     takes little longer than torch's import."""
     unneeded = {
         *("torch._dynamo", "torch._inductor", "torch.onnx", "sympy"),
+        *("scipy.stats", "scipy.optimize"),
         *("causallearn", "pandas", "networkx", "sklearn", "matplotlib", "typer", "rich", "joblib"),
         *("tqdm", "acid_causal.training", "acid_causal.discovery", "acid_causal.report"),
     }

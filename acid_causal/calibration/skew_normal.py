@@ -5,9 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.special import erfcx, log_ndtr, logsumexp
-from scipy.stats import skew, skewnorm
+from scipy.special import erfcx, log_ndtr, logsumexp, ndtr, owens_t
 
 Array = NDArray[np.float64]
 
@@ -24,15 +22,15 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(96)
 def skew_normal_logsf(t: Float[Array, " m"], shape: Float[Array, " m"]) -> Float[Array, " m"]:
     """Computes log P(T > t) for a standard skew-normal T (Azzalini 1985).
 
-    For t < 1 scipy's value is accurate. Beyond it the density is log-concave and decreasing, and is
-    integrated over the tail by Gauss-Legendre quadrature on the log scale. This avoids the
-    cancellation of 1 - cdf.
+    For t < 1 it is Phi(-t) + 2 T(t, shape), T being Owen's function. Beyond it the density is
+    log-concave and decreasing, and is integrated over the tail by Gauss-Legendre quadrature on the
+    log scale. This avoids the cancellation of 1 - cdf.
     """
     t, shape = np.broadcast_arrays(np.asarray(t, float), np.asarray(shape, float))
     out = np.empty(t.shape)
     body = t < 1
     with np.errstate(divide="ignore"):
-        out[body] = np.log(skewnorm.sf(t[body], shape[body]))
+        out[body] = np.log(ndtr(-t[body]) + 2 * owens_t(t[body], shape[body]))
     x, a = t[~body, None], shape[~body, None]
     # The slope of -log density at x bounds the length over which it falls by e^-40.
     slope = x - a * np.exp(-0.5 * (a * x) ** 2 - log_ndtr(a * x)) / np.sqrt(2 * np.pi)
@@ -60,6 +58,8 @@ def fit_skew_normal(
     Returns:
         Coefficients of location, log scale and raw shape; see `bounded_shape`.
     """
+    from scipy.optimize import minimize  # slow to import, and only fits need it
+
     # Standardised columns condition the problem; the scaling is undone at the end.
     centre, spread = design.mean(axis=0), design.std(axis=0)
     constant = spread < 1e-12
@@ -183,6 +183,8 @@ def _moment_estimate(statistic: Float[Array, " m"]) -> tuple[float, float, float
     The likelihood has a saddle point at shape 0, where a search may stay. So |skewness| is taken
     as at least .02.
     """
+    from scipy.stats import skew  # slow to import, and only fits need it
+
     # A skew-normal's skewness is below .995; beyond it the moment equations have no solution.
     g = float(np.clip(skew(statistic), -0.9, 0.9))
     g = float(np.copysign(max(abs(g), 0.02), g))

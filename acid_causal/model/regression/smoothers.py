@@ -306,10 +306,13 @@ def fit_fine_smoothers(
 
 
 def _two_scales(squares: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """Computes the mean of a wide and a narrow rational quadratic kernel."""
-    wide = squares.div(_WIDE**2).add_(1).reciprocal_()
-    narrow = squares.div(_NARROW**2).add_(1).reciprocal_()
-    return wide.add_(narrow).mul_(0.5)
+    """Computes the mean of a wide and a narrow rational quadratic kernel, 1 / (1 + square / width).
+
+    Over their common denominator there is one division, which takes longer than the rest.
+    """
+    a, b = _WIDE**-2, _NARROW**-2
+    denominator = squares.mul(a * b).add_(a + b).mul_(squares).add_(1)
+    return squares.mul(0.5 * (a + b)).add_(1).div_(denominator)
 
 
 def _nystroem(
