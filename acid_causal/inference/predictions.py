@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from acid_causal.model import Conditioning
+from acid_causal.model.regression.directions import fit_directions
 from acid_causal.model.regression.smoothers import RIDGES, Smoother
 from acid_causal.model.transform import rank_normal
 
@@ -34,10 +35,13 @@ def predict(
     columns = rank_normal(x.double().flatten(0, 1)).mT.reshape(len(x), t * d, -1)
     if not given.smoothers:
         return columns.new_empty(len(x) * t, d, 0, columns.shape[2])
-    smoothers = [
-        Smoother(s.u.double(), s.shrink.double(), s.leverage.double())
-        for s in dict.fromkeys(given.smoothers)
-    ]
+    smoothers = list(dict.fromkeys(given.smoothers))
+    if given.knots is not None:
+        # Each column is a set of its own.
+        own = fit_directions(given.knots, columns)
+        smoothers = [*(smoother.for_each(t * d) for smoother in smoothers), own]
+        columns = columns.flatten(0, 1)[:, None]
+    smoothers = [Smoother(s.u.double(), s.shrink.double(), s.leverage.double()) for s in smoothers]
     tried = [(smoother, *smoother.residuals(columns)) for smoother in smoothers]
     errors = torch.stack([residual.square().mean(2) for _, residual, _ in tried])
     best = errors.argmin(0)[None, ..., None]
@@ -52,4 +56,4 @@ def predict(
     noisy = torch.log(squares + _FLOOR * squares.mean(2, keepdim=True) + 1e-30)
     ridges = torch.full_like(best[0, ..., 0], _SCALE_RIDGE)
     scale = of_best([0.5 * smoother.smooth(noisy, ridges) for smoother in smoothers])
-    return torch.stack([mean, scale], dim=2).unflatten(1, (t, d)).flatten(0, 1)
+    return torch.stack([mean, scale], dim=2).view(len(x) * t, d, 2, -1)

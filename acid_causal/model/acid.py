@@ -27,6 +27,7 @@ from acid_causal.model.heads import (
     squared_norms,
 )
 from acid_causal.model.layout import Layout
+from acid_causal.model.regression.directions import Knots
 from acid_causal.model.regression.neighbours import Neighbours
 from acid_causal.model.regression.regressions import (
     COMPARED_RANKS,
@@ -72,6 +73,8 @@ class Conditioning:
         least_squares: least squares on values; None if d_z = 0 or without `keeps_values`.
         neighbours: rows with similar Z; None likewise.
         order: rows sorted by each conditioning variable.
+        knots: for smoothers of each target's own; None without `learned_directions` or with fewer
+            than two variables.
     """
 
     z: Float[Tensor, "batch n columns"]
@@ -82,6 +85,7 @@ class Conditioning:
     least_squares: LeastSquares | None
     neighbours: Neighbours | None
     order: Int[Tensor, "batch columns n"]
+    knots: Knots | None
 
     def __getitem__(self, sets: slice) -> "Conditioning":
         """Selects some of a batch of sets, without a copy."""
@@ -100,6 +104,7 @@ class Conditioning:
             least_squares,
             neighbours,
             self.order[sets],
+            self.knots and self.knots[sets],
         )
 
 
@@ -204,13 +209,13 @@ class ACIDModel(nn.Module):
                 others take indicators for numbers.
         """
         with torch.no_grad(), _full_precision(z):
-            tokens, smoothers, least_squares, neighbours = self._regressions_on(z, layout)
+            tokens, smoothers, least_squares, neighbours, knots = self._regressions_on(z, layout)
         # Without attention over samples rows are independent in the encoder: blocks are possible.
         at_once = self.config.sample_attention or z.shape[1] <= _row_block(z.shape[2])
         contexts = self._contexts(tokens) if at_once else None
         order = z.mT.argsort(dim=2)
         return Conditioning(
-            z, tokens.shape[2], tokens, contexts, smoothers, least_squares, neighbours, order
+            z, tokens.shape[2], tokens, contexts, smoothers, least_squares, neighbours, order, knots
         )
 
     def encode_targets(
@@ -244,11 +249,7 @@ class ACIDModel(nn.Module):
         with _full_precision(x):
             features = features.float()
             if self.config.head == "cross-covariance":
-                shape = features.shape
-                without_z = residualise if features.requires_grad else residualise_
-                features = without_z(
-                    features.flatten(1, 2), conditioning.smoothers, closer=self.config.keeps_values
-                ).view(shape)
+                features = self._without_z(features, conditioning, regressed.own)
             features = _by_target(features, t, d).unflatten(2, (self.head.heads, -1))
             if self.config.keeps_values and isinstance(self.head, CrossCovarianceHead):
                 spread = self.head.joint_spread(features)
@@ -392,22 +393,29 @@ class ACIDModel(nn.Module):
     def _regressions_on(
         self, z: Float[Tensor, "batch n columns"], layout: Layout | None
     ) -> tuple[
-        Float[Tensor, "batch n d_z"], tuple[Smoother, ...], LeastSquares | None, Neighbours | None
+        Float[Tensor, "batch n d_z"],
+        tuple[Smoother, ...],
+        LeastSquares | None,
+        Neighbours | None,
+        Knots | None,
     ]:
-        """Returns the inputs of Z's embedding, the regressions on Z, and neighbours in Z."""
+        """Returns the inputs of Z's embedding, the regressions on Z, neighbours and knots in Z."""
         rank = self.config.smoother_rank
         if not self.config.keeps_values:
-            return z, fit_smoothers(z, rank) if z.shape[2] else (), None, None
+            return z, fit_smoothers(z, rank) if z.shape[2] else (), None, None, None
         ranks = rank_normal(z).float()
         if not z.shape[2]:
-            return ranks, (), None, None
+            return ranks, (), None, None, None
         values, tokens = tame(z).float(), ranks
         if layout is not None:
             tokens = layout.tokens(ranks, z)
             values, ranks = (layout.keep_indicators(part, z) for part in (values, ranks))
-        smoothers = fit_fine_smoothers(values, ranks, rank, layout)
-        neighbours = Neighbours.find(z, torch.cat([values, ranks], dim=2), layout)
-        return tokens, smoothers, LeastSquares.fit(z), neighbours
+        smoothers, centres = fit_fine_smoothers(values, ranks, rank, layout)
+        both = torch.cat([values, ranks], dim=2)
+        neighbours = Neighbours.find(z, both, layout)
+        learns = self.config.learned_directions and tokens.shape[2] > 1
+        knots = Knots(both, centres) if learns else None
+        return tokens, smoothers, LeastSquares.fit(z), neighbours, knots
 
     def _regress(self, columns: Float[Tensor, "batch columns n"], given: Conditioning) -> Regressed:
         if self.config.keeps_values:
@@ -418,6 +426,7 @@ class ACIDModel(nn.Module):
                 given.least_squares,
                 given.neighbours,
                 given.order,
+                given.knots,
             )
         channels = self.config.residual_channels
         return regress_ranks(columns, given.z, given.smoothers, given.order, channels=channels)
@@ -429,6 +438,27 @@ class ACIDModel(nn.Module):
         step = max(1, min(step, _Z_PAIRS // max(1, n * d_z**2)))
         parts = [self.encoder.encode_z(self.embed_z(some.mT[:, None])) for some in z.split(step)]
         return tuple(ZContext.concatenate(of_layer) for of_layer in zip(*parts, strict=True))
+
+    def _without_z(
+        self,
+        features: Float[Tensor, "batch features columns n"],
+        given: Conditioning,
+        own: Smoother | None,
+    ) -> Float[Tensor, "batch features columns n"]:
+        """Subtracts the regression of each feature on Z, also by the column's own smoother."""
+        without_z = residualise if features.requires_grad else residualise_
+        closer = self.config.keeps_values
+        if own is None:
+            return without_z(features.flatten(1, 2), given.smoothers, closer=closer).view_as(
+                features
+            )
+        by_column = features.transpose(1, 2)  # (batch, columns, features, n)
+        smoothers = {
+            smoother: smoother.for_each(by_column.shape[1]) for smoother in given.smoothers
+        }
+        with_own = [*(smoothers[smoother] for smoother in given.smoothers), own]
+        left = without_z(by_column.flatten(0, 1), with_own, closer=closer)
+        return left.view(by_column.shape).transpose(1, 2)
 
     def _features(
         self,

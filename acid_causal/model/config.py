@@ -40,6 +40,8 @@ class ModelConfig:
             statistics.
         category_facts: give the classifier of "values" also the number of pairs of components, and
             how many of X and Y are categories, as models trained on categories need them.
+        learned_directions: with "values" and two or more conditioning variables, regress each
+            target also along the directions in which it varies.
     """
 
     e: int = 32
@@ -55,6 +57,7 @@ class ModelConfig:
     classifier_facts: bool = True
     transform: str = "rank-normal"
     category_facts: bool = False
+    learned_directions: bool = False
 
     def __post_init__(self) -> None:
         for name, largest in _MAX_SIZE.items():
@@ -70,6 +73,8 @@ class ModelConfig:
             raise OptionError(f"head must be one of {HEADS}, not {self.head!r}")
         if self.transform not in TRANSFORMS:
             raise OptionError(f"transform must be one of {TRANSFORMS}, not {self.transform!r}")
+        if self.learned_directions and not self.keeps_values:
+            raise OptionError('learned_directions needs transform = "values"')
         if self.keeps_values and not (
             self.residual_channels and self.classifier_facts and self.head == HEADS[0]
         ):

@@ -160,7 +160,7 @@ def _residuals(
     if layout is not None:
         values, ranks = (layout.keep_indicators(part, z) for part in (values, ranks))
     with torch.no_grad():
-        smoothers = fit_fine_smoothers(values, ranks, ModelConfig().smoother_rank, layout)
+        smoothers, _ = fit_fine_smoothers(values, ranks, ModelConfig().smoother_rank, layout)
         for column, residual in zip(columns, left, strict=True):
             here = column[rows]
             size = np.maximum(here.std(axis=0), 1e-300)

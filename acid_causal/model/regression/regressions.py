@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from acid_causal.model.regression.directions import Knots, fit_directions
 from acid_causal.model.regression.neighbours import Neighbours
 from acid_causal.model.regression.smoothers import (
     RIDGES,
@@ -91,6 +92,7 @@ class Regressed:
         explained: share of each column's variance that Z explains, by the best regression.
         nonlinear: share of the least-squares residual that nonlinear regressions explain.
         determined: which columns are functions of Z up to numerical error.
+        own: a smoother of each column, along the directions in which it varies; None without.
     """
 
     channels: Float[Tensor, "batch channels columns n"]
@@ -98,6 +100,7 @@ class Regressed:
     explained: Float[Tensor, "batch columns"]
     nonlinear: Float[Tensor, "batch columns"]
     determined: Bool[Tensor, "batch columns"]
+    own: Smoother | None = None
 
 
 def regress_ranks(
@@ -145,6 +148,7 @@ def regress_values(
     least_squares: LeastSquares | None,
     neighbours: Neighbours | None,
     order: Int[Tensor, "batch d_z n"],
+    knots: Knots | None,
 ) -> Regressed:
     """Regresses values and ranks of columns on Z; each column uses the form that Z explains best.
 
@@ -162,6 +166,8 @@ def regress_values(
         least_squares: least squares on the values of Z; None if Z is empty.
         neighbours: rows with similar Z; None if Z is empty.
         order: rows sorted by each column of Z.
+        knots: for a smoother of each column's own, which takes the place of the joint smoother
+            where it errs less; None: without.
     """
     ranks = rank_normal(v.mT).mT.float()
     if least_squares is None or neighbours is None:
@@ -194,6 +200,18 @@ def regress_values(
     residuals = loo.gather(2, index)[:, :, 0]  # (batch, smoothers, columns, n)
     close = close.gather(2, index)[:, :, 0]
     error = error.gather(2, form[:, None, None].expand(-1, SMOOTHERS, -1, -1))[:, :, 0]
+    own = None
+    if knots is not None:
+        target = torch.stack(forms, dim=1).gather(1, index[:, 0])[:, 0]  # (batch, columns, n)
+        own = fit_directions(knots, target)
+        size = scale.gather(1, form[:, None])[:, 0]
+        share = torch.where(form == 2, linear_share, 1.0) / size.clamp(min=1e-6)
+        of_own = [r.view_as(target) for r in own.two_residuals(target.flatten(0, 1)[:, None])]
+        own_error = (of_own[0].abs().mean(-1) * share).masked_fill(size < 1e-6, 1.0)
+        better = (own_error < error[:, -1])[..., None]
+        residuals[:, -1] = torch.where(better, of_own[0], residuals[:, -1])
+        close[:, -1] = torch.where(better, of_own[1], close[:, -1])
+        error[:, -1] = torch.where(better[..., 0], own_error, error[:, -1])
     best = error.argmin(1, keepdim=True)  # (batch, 1, columns)
     least = error.gather(1, best)[:, 0]
     scaled = _standardised(residuals)
@@ -219,6 +237,7 @@ def regress_values(
         determined=(left < _DETERMINED_LEAST_SQUARES)
         | (least * beside < _DETERMINED_VALUES)
         | is_smooth_function_of_column(order, z, v / usual),
+        own=own,
     )
 
 

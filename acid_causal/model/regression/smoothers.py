@@ -56,6 +56,12 @@ class Smoother:
     shrink: Float[Tensor, "batch ridges m"]
     leverage: Float[Tensor, "batch ridges n"]
 
+    @classmethod
+    def concatenate(cls, smoothers: Sequence["Smoother"]) -> "Smoother":
+        """Joins the sets of several smoothers."""
+        names = ("u", "shrink", "leverage")
+        return cls(*(torch.cat([getattr(some, name) for some in smoothers]) for name in names))
+
     def __getitem__(self, sets: slice) -> "Smoother":
         """Selects some of a batch of sets, without a copy."""
         return Smoother(self.u[sets], self.shrink[sets], self.leverage[sets])
@@ -123,10 +129,22 @@ class Smoother:
         self, v: Float[Tensor, "batch t n"], ridges: Int[Tensor, "batch t"]
     ) -> Float[Tensor, "batch t n"]:
         """Computes the fit Hv, given the index of the ridge of each target."""
-        mean = v.mean(dim=2, keepdim=True)
+        return v.mean(dim=2, keepdim=True) + self.coefficients(v, ridges) @ self.u.mT
+
+    def coefficients(
+        self, v: Float[Tensor, "batch t n"], ridges: Int[Tensor, "batch t"]
+    ) -> Float[Tensor, "batch t m"]:
+        """Computes the coefficients of the fit, given the index of the ridge of each target."""
         index = ridges[..., None].expand(-1, -1, self.shrink.shape[-1])
         shrink = self.shrink.gather(1, index)  # (batch, t, m)
-        return mean + (shrink * ((v - mean) @ self.u)) @ self.u.mT
+        return shrink * ((v - v.mean(dim=2, keepdim=True)) @ self.u)
+
+    def for_each(self, targets: int) -> "Smoother":
+        """Repeats the smoother of each set for a number of targets, set by set."""
+        u, shrink, leverage = (
+            part.repeat_interleave(targets, dim=0) for part in (self.u, self.shrink, self.leverage)
+        )
+        return Smoother(u, shrink, leverage)
 
 
 def leave_one_out(
@@ -255,7 +273,7 @@ def fit_fine_smoothers(
     ranks: Float[Tensor, "batch n columns"],
     rank: int,
     layout: Layout | None = None,
-) -> tuple[Smoother, ...]:
+) -> tuple[tuple[Smoother, ...], Int[Tensor, "batch m"]]:
     """Builds the same three smoothers on values and ranks of Z together, with growing rank.
 
     They fit functions that are smooth in the values of Z and functions that are smooth in its
@@ -269,12 +287,14 @@ def fit_fine_smoothers(
         rank: maximal number of basis functions of a kernel smoother up to `_ROWS_OF_RANK` rows;
             with more rows it grows. With few rows there are fewer, and with more than 87,500.
         layout: which columns are numbers; None: all.
+
+    Returns:
+        The smoothers, and the rows that are centres of their kernels.
     """
     n, d_z = z.shape[1], z.shape[2]
     if layout:
         d_z = layout.numbers + layout.categories
-    rank = round(rank * min(max(1.0, (n / _ROWS_OF_RANK) ** 0.25), _MAX_RANK_FACTOR))
-    rank = min(rank, max(_MIN_RANK, min(n // _ROWS_OF_FUNCTION, _MAX_ENTRIES // n)))
+    rank = fine_rank(n, rank)
 
     def of_variables(squares: Tensor) -> Tensor:
         if layout is None:
@@ -297,12 +317,19 @@ def fit_fine_smoothers(
         quantiles = torch.linspace(0, n - 1, min(rank, n), device=z.device).round().long()
         knots = ranks[..., 0].argsort(dim=1)[:, quantiles]
         of_all = _in_eigenbasis(_nystroem(both, knots, joint), dtype)
-        return linear, of_all, of_all
+        return (linear, of_all, of_all), knots
     contents = None if layout is None else layout.contents(z).repeat(1, 2)
     basis, pivots = _pivoted_cholesky(both, joint, rank, contents)
     of_all = _in_eigenbasis(basis, dtype)
     del basis  # of a long table two are too large to keep
-    return linear, _in_eigenbasis(_nystroem(both, pivots, additive), dtype), of_all
+    of_each = _in_eigenbasis(_nystroem(both, pivots, additive), dtype)
+    return (linear, of_each, of_all), pivots
+
+
+def fine_rank(n: int, rank: int) -> int:
+    """Returns the number of basis functions of a fine smoother: it grows with n, within bounds."""
+    growth = min(max(1.0, (n / _ROWS_OF_RANK) ** 0.25), _MAX_RANK_FACTOR)
+    return min(round(rank * growth), max(_MIN_RANK, min(n // _ROWS_OF_FUNCTION, _MAX_ENTRIES // n)))
 
 
 def _two_scales(squares: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
@@ -474,13 +501,33 @@ def _preference(
 
 def _in_eigenbasis(basis: Float[Tensor, "batch n m"], dtype: torch.dtype) -> Smoother:
     """Builds a smoother from a basis, which is overwritten; `dtype` is its precision."""
-    batch, n, m = basis.shape
+    return in_eigenbasis(basis, *eigenvectors(basis), dtype)
+
+
+def eigenvectors(
+    basis: Float[Tensor, "batch n m"],
+) -> tuple[Float[Tensor, "batch m"], Float[Tensor, "batch m m"]]:
+    """Centres a basis in place, and finds its eigenbasis.
+
+    Returns:
+        Its squared singular values, and the map to the eigenbasis.
+    """
     basis -= basis.mean(dim=1, keepdim=True)
     s, vectors = eigh(basis.mT @ basis)
     s = s.clamp(min=0)
     # Directions of rounding errors are dropped; otherwise they would be scaled to unit length.
     keep = s > 1e-5 * s[..., -1:].clamp(min=1e-6)
-    vectors = vectors * torch.where(keep, s.clamp(min=1e-12).rsqrt(), 0.0)[:, None, :]
+    return s, vectors * torch.where(keep, s.clamp(min=1e-12).rsqrt(), 0.0)[:, None, :]
+
+
+def in_eigenbasis(
+    basis: Float[Tensor, "batch n m"],
+    s: Float[Tensor, "batch m"],
+    vectors: Float[Tensor, "batch m m"],
+    dtype: torch.dtype,
+) -> Smoother:
+    """Builds a smoother from a centred basis and its `eigenvectors`."""
+    batch, n, m = basis.shape
     ridges = torch.tensor(RIDGES, dtype=s.dtype, device=s.device)
     shrink = s[:, None, :] / (s[:, None, :] + ridges[:, None])
     u = torch.empty(batch, n, m, dtype=dtype, device=s.device)

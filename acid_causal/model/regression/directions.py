@@ -1,0 +1,210 @@
+"""A kernel smoother along the directions in which a target varies with Z.
+
+A kernel to which all directions are alike needs many rows if Z has several variables. But often a
+target varies along few directions, such as one weighted sum of Z. They are the leading ones of the
+mean outer product of the gradients of a fit, which is the metric of the next fit, and so on. This
+is a recursive feature machine (Radhakrishnan, Beaglehole, Pandit, Belkin 2024, Mechanism for
+feature learning in neural networks and backpropagation-free machine learning models).
+
+Each target has a metric, and so a smoother, of its own. Results do not depend on the order of rows
+or of Z's columns.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from acid_causal.model.compilation import uncompiled
+from acid_causal.model.numerics import eigh, row_blocks
+from acid_causal.model.regression.smoothers import (
+    Smoother,
+    eigenvectors,
+    fine_rank,
+    in_eigenbasis,
+)
+
+# Number of knots up to 300 rows: few are enough along one or two directions.
+_KNOTS = 40
+# Fits, the last of which is used; each has the metric that the one before it has found. Of two
+# variables there is one less.
+_FITS = 4
+# Power of the gradients' products that is the metric: with more than 1 it settles in fewer fits.
+_POWER = 1.5
+# Added to the diagonal of a kernel matrix, as knots may be equal.
+_JITTER = 1e-4
+# Inverse squared width of the additive kernel.
+_NARROW = 4.0
+# Kernel values computed at once; chosen to fit a CPU's cache.
+_AT_ONCE = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class Knots:
+    """What the smoothers of targets need of a conditioning set.
+
+    Attributes:
+        z: coordinates of about unit variance: the values and the ranks of each variable.
+        rows: rows that are knots, in an order that does not depend on that of the rows.
+    """
+
+    z: Float[Tensor, "batch n d"]
+    rows: Int[Tensor, "batch m"]
+
+    def __getitem__(self, sets: slice) -> "Knots":
+        """Selects some of a batch of sets, without a copy."""
+        return Knots(self.z[sets], self.rows[sets])
+
+
+# Not compiled: torch.compile would unroll the fits.
+@uncompiled
+def fit_directions(knots: Knots, v: Float[Tensor, "batch t n"]) -> Smoother:
+    """Fits a smoother to each target.
+
+    Args:
+        knots: of conditioning sets of at least two variables.
+        v: targets of about unit variance.
+
+    Returns:
+        batch * t smoothers, set by set.
+    """
+    n, t = v.shape[2], v.shape[1]
+    rank = fine_rank(n, _KNOTS)
+    some = max(1, _AT_ONCE // (n * rank * t))
+    parts = [
+        _fit(knots.z[start : start + some], knots.rows[start : start + some, :rank], part)
+        for start, part in zip(range(0, len(v), some), v.split(some), strict=True)
+    ]
+    return Smoother.concatenate(parts)
+
+
+def _fit(
+    z: Float[Tensor, "sets n d"], rows: Int[Tensor, "sets m"], v: Float[Tensor, "sets t n"]
+) -> Smoother:
+    dtype, t, d = v.dtype, v.shape[1], z.shape[2]
+    z, v = z.double(), v.double()
+    at = z.gather(1, rows[..., None].expand(-1, -1, d))
+    gradients = _first_gradients(z, at, v).flatten(0, 1)
+    # From now on each target is a set of its own.
+    z, at, v = z.repeat_interleave(t, 0), at.repeat_interleave(t, 0), v.flatten(0, 1)[:, None]
+    for _ in range(min(_FITS, d // 2 + 1) - 2):
+        root = _root(gradients.mT @ gradients)
+        gradients = _gradients(z @ root, at @ root, v)[0][:, 0] @ root.mT
+    root = _root(gradients.mT @ gradients)
+    return _smoother(z @ root, at @ root, dtype)[0]
+
+
+def _first_gradients(
+    z: Float[Tensor, "sets n d"], at: Float[Tensor, "sets m d"], v: Float[Tensor, "sets t n"]
+) -> Float[Tensor, "sets t n d"]:
+    """Returns the gradients of a fit to which all directions are alike or of an additive one.
+
+    Of the two that with the smaller error: the first does not find a wave along one of several
+    variables, and the second does not find a product.
+    """
+    width = math.sqrt(z.shape[2] + 2)  # a variable has two coordinates
+    gradients, error = _gradients(z / width, at / width, v)
+    additive, error_of_additive = _additive_gradients(z, at, v)
+    better = error < error_of_additive
+    return torch.where(better[..., None, None], gradients / width, additive)
+
+
+def _gradients(
+    z: Float[Tensor, "sets n d"], at: Float[Tensor, "sets m d"], v: Float[Tensor, "sets t n"]
+) -> tuple[Float[Tensor, "sets t n d"], Float[Tensor, "sets t"]]:
+    """Fits each target; returns the gradient of the fit at each row, and the error."""
+    smoother, to_knots = _smoother(z, at, z.dtype)
+    weights, error = _weights(smoother, to_knots, v)
+    moments = torch.cat([weights[..., None], weights[..., None] * at[:, None]], dim=3)
+    flat = moments.transpose(1, 2).flatten(2)  # (sets, m, t * (1 + d))
+    gradients = z.new_empty(*v.shape, z.shape[2])
+    for rows in row_blocks(z.shape[1]):
+        some = z[:, rows]
+        sums = (_slope(_squares(some, at)) @ flat).unflatten(2, (v.shape[1], -1)).transpose(1, 2)
+        gradients[:, :, rows] = 2 * (sums[..., :1] * some[:, None] - sums[..., 1:])
+    return gradients, error
+
+
+def _additive_gradients(
+    z: Float[Tensor, "sets n d"], at: Float[Tensor, "sets m d"], v: Float[Tensor, "sets t n"]
+) -> tuple[Float[Tensor, "sets t n d"], Float[Tensor, "sets t"]]:
+    """Does the same with the mean of kernels of the single coordinates."""
+    whitened = _whitening(_kernel(_NARROW * _differences(at, at).square()).mean(1))
+    blocks = list(row_blocks(z.shape[1]))
+    kernels = [_kernel(_NARROW * _differences(z[:, rows], at).square()).mean(1) for rows in blocks]
+    basis = torch.cat(kernels, dim=1) @ whitened
+    s, vectors = eigenvectors(basis)
+    smoother = in_eigenbasis(basis, s, vectors, z.dtype)
+    weights, error = _weights(smoother, whitened @ vectors, v)
+    gradients = z.new_empty(*v.shape, z.shape[2])
+    for rows in blocks:
+        apart = _differences(z[:, rows], at)
+        slopes = _slope(_NARROW * apart.square()).mul_(apart)  # (sets, d, rows, m)
+        by_coordinate = slopes @ weights.mT[:, None]  # (sets, d, rows, t)
+        gradients[:, :, rows] = by_coordinate.permute(0, 3, 2, 1)
+    return gradients.mul_(2 * _NARROW / z.shape[2]), error
+
+
+def _weights(
+    smoother: Smoother, to_knots: Float[Tensor, "sets m m"], v: Float[Tensor, "sets t n"]
+) -> tuple[Float[Tensor, "sets t m"], Float[Tensor, "sets t"]]:
+    """Returns the weights of the kernels at the knots whose sum is the fit, and its error."""
+    residuals, best = smoother.residuals(v)
+    return smoother.coefficients(v, best) @ to_knots.mT, residuals.square().mean(2)
+
+
+def _smoother(
+    z: Float[Tensor, "sets n d"], at: Float[Tensor, "sets m d"], dtype: torch.dtype
+) -> tuple[Smoother, Float[Tensor, "sets m m"]]:
+    """Returns kernel ridge regression, and the map from its coefficients to weights of knots."""
+    whitened = _whitening(_kernel(_squares(at, at)))
+    basis = z.new_empty(*z.shape[:2], whitened.shape[2])
+    for rows in row_blocks(z.shape[1]):
+        basis[:, rows] = _kernel(_squares(z[:, rows], at)) @ whitened
+    s, vectors = eigenvectors(basis)
+    return in_eigenbasis(basis, s, vectors, dtype), whitened @ vectors
+
+
+def _whitening(matrix: Float[Tensor, "sets m m"]) -> Float[Tensor, "sets m m"]:
+    """Returns W with W W^T about the inverse of a kernel matrix; faster than by eigenvectors."""
+    identity = torch.eye(matrix.shape[1], dtype=matrix.dtype, device=matrix.device)
+    factor = torch.linalg.cholesky(matrix + _JITTER * identity)
+    return torch.linalg.solve_triangular(factor.mT, identity.expand_as(matrix), upper=True)
+
+
+def _root(products: Float[Tensor, "sets d d"]) -> Float[Tensor, "sets d d"]:
+    """Returns a matrix R with R R^T equal to the metric, which has trace 1."""
+    values, vectors = eigh(products)
+    # Relative to the largest, as a small number to a power may underflow.
+    largest = values[:, -1:].clamp(min=1e-300)
+    values = (values / largest).clamp(min=0).pow(_POWER)
+    total = values.sum(dim=1, keepdim=True).clamp(min=1e-300)
+    return vectors * (values / total).sqrt()[:, None]
+
+
+def _squares(
+    z: Float[Tensor, "sets n d"], at: Float[Tensor, "sets m d"]
+) -> Float[Tensor, "sets n m"]:
+    """Computes squared distances."""
+    norms = z.square().sum(2)[..., None] + at.square().sum(2)[:, None]
+    return norms.baddbmm_(z, at.mT, alpha=-2).clamp_(min=0)
+
+
+def _differences(
+    z: Float[Tensor, "sets n d"], at: Float[Tensor, "sets m d"]
+) -> Float[Tensor, "sets d n m"]:
+    """Computes the differences of the coordinates."""
+    return z.mT[..., None] - at.mT[:, :, None]
+
+
+def _kernel(squares: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """Computes the mean of two rational quadratics, 1 / (1 + s) and 1 / (1 + 4 s)."""
+    return squares.mul(2.5).add_(1).div_(squares.mul(4).add_(5).mul_(squares).add_(1))
+
+
+def _slope(squares: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """Computes the derivative of the kernel in the squared distance."""
+    wide, narrow = squares.add(1).reciprocal_(), squares.mul(4).add_(1).reciprocal_()
+    return wide.square_().mul_(-0.5).sub_(narrow.square_(), alpha=2)
