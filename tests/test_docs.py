@@ -33,7 +33,7 @@ from acid_causal.cli import app
 from acid_causal.discovery.knowledge import Knowledge
 from acid_causal.errors import AcidError
 from acid_causal.weights.recipe import Recipe
-from benchmarks.__main__ import app as benchmarks_app
+from benchmarks.command_line import app as benchmarks_app
 from benchmarks.data.plain_cases import draw_case
 from benchmarks.documents.examples import with_outputs, write_data
 from benchmarks.experiments import EXPERIMENTS

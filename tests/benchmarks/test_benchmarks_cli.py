@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks import __main__ as command
+from benchmarks import command_line as command
 from benchmarks.experiments import EXPERIMENTS
 from benchmarks.harness.jobs import Experiment, Job
 from benchmarks.harness.tables import aligned
@@ -122,7 +122,7 @@ def test_ctrl_c_is_one_line(tmp_path: Path) -> None:
         f"sys.path.insert(0, {str(root)!r})\n"
         f"words = ['graphs', '--quick', '--methods', 'fisherz', '--out', {str(tmp_path)!r}]\n"
         "sys.argv[1:] = words\n"
-        "from benchmarks import __main__ as command\n"
+        "from benchmarks import command_line as command\n"
         "from benchmarks.harness import runner\n"
         "runner.attempt = lambda *a: os.kill(os.getpid(), signal.SIGINT)\n"
         "command.run()\n"

@@ -13,8 +13,11 @@ PAPER = replace(
 )
 MIXED = replace(FAST, sample_attention=True, residual_channels=False)
 VALUES = replace(FAST, transform="values")
+DIRECTIONS = replace(VALUES, learned_directions=True)
 CONFIGS = pytest.mark.parametrize(
-    "config", [FAST, PAPER, MIXED, VALUES], ids=["fast", "paper", "mixed", "values"]
+    "config",
+    [FAST, PAPER, MIXED, VALUES, DIRECTIONS],
+    ids=["fast", "paper", "mixed", "values", "directions"],
 )
 
 
@@ -107,8 +110,11 @@ def test_features_hold_nothing_that_z_tells() -> None:
     assert features.var() > 1e-4
 
 
-def test_rows_in_blocks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = network(FAST)
+@pytest.mark.parametrize("config", [FAST, DIRECTIONS], ids=["fast", "directions"])
+def test_rows_in_blocks_make_no_difference(
+    config: ModelConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = network(config)
     x, y, z = draw(1, 2, 3)
     with torch.no_grad():
         expected = model(x, y, z)
@@ -131,10 +137,11 @@ def test_few_tokens_at_a_time_make_no_difference(
     torch.testing.assert_close(got.features, expected.features, atol=1e-5, rtol=1e-4)
 
 
+@pytest.mark.parametrize("config", [FAST, DIRECTIONS], ids=["fast", "directions"])
 @pytest.mark.parametrize("d_z", [1, 3])
-def test_sets_encoded_together_are_the_same_alone(d_z: int) -> None:
+def test_sets_encoded_together_are_the_same_alone(config: ModelConfig, d_z: int) -> None:
     """Whichever part is taken of conditioning sets that were read together."""
-    model = network(FAST)
+    model = network(config)
     x, _, z = draw(1, 1, d_z, batch=5)
     with torch.no_grad():
         whole = model.encode_targets(x[:, None], model.encode_conditioning(z))

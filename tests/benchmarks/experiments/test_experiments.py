@@ -12,7 +12,7 @@ import torch
 import acid_causal.synthetic
 from acid_causal import ci_test
 from acid_causal.data.sachs import load_sachs
-from benchmarks.__main__ import run_experiment
+from benchmarks.command_line import run_experiment
 from benchmarks.experiments import EXPERIMENTS, calibration, sachs_graph, six_models
 from benchmarks.harness import folds
 from benchmarks.harness.jobs import Job

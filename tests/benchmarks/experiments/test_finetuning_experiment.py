@@ -8,7 +8,7 @@ import pytest
 
 from acid_causal.synthetic import Stream, StreamConfig
 from acid_causal.weights.checkpoint import TrainedModel
-from benchmarks.__main__ import run_experiment
+from benchmarks.command_line import run_experiment
 from benchmarks.experiments import finetuning
 
 

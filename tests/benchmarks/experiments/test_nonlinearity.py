@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from acid_causal.weights.checkpoint import TrainedModel
-from benchmarks.__main__ import run_experiment
+from benchmarks.command_line import run_experiment
 from benchmarks.experiments import nonlinearity
 from benchmarks.harness import folds
 from benchmarks.metrics.ci_metrics import METRICS

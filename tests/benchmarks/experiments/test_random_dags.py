@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from acid_causal.synthetic import QUESTION_DOMAINS
-from benchmarks.__main__ import run_experiment
+from benchmarks.command_line import run_experiment
 from benchmarks.experiments import random_dags
 from benchmarks.harness import folds
 from benchmarks.harness.jobs import Job

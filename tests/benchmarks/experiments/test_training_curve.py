@@ -14,7 +14,7 @@ from acid_causal.synthetic import StreamConfig, six_models
 from acid_causal.training.metrics import read_metrics
 from acid_causal.training.trainer import Trainer
 from acid_causal.weights.recipe import Recipe, TrainingConfig
-from benchmarks.__main__ import run_experiment
+from benchmarks.command_line import run_experiment
 from benchmarks.experiments import training_curve
 from benchmarks.harness.staged_training import network_at, stage_file
 
