@@ -17,7 +17,7 @@ from torch import Tensor
 
 from acid_causal.model.compilation import uncompiled
 from acid_causal.model.layout import Layout
-from acid_causal.model.numerics import eigh, row_blocks
+from acid_causal.model.numerics import ROW_BLOCK, eigh, row_blocks
 
 # Candidate ridge penalties; each target uses the one with the smallest leave-one-out error.
 RIDGES = (0.003, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -34,6 +34,8 @@ _ROWS_OF_RANK, _MAX_RANK_FACTOR = 300, 2.5
 _ROWS_OF_FUNCTION, _MIN_RANK = 4, 8
 # Entries of a basis: memory is about 25 bytes for each.
 _MAX_ENTRIES = 14_000_000
+# Squared differences computed at once, for sets of hundreds of variables.
+_MAX_SQUARES = 20_000_000
 # A target counts as a function of Z if interpolation between neighbours errs by less than this;
 # with fewer rows than `_MIN_ROWS` that is not tested.
 _MAX_FUNCTION_ERROR, _MIN_ROWS = 2e-3, 30
@@ -354,7 +356,8 @@ def _nystroem(
     # Kernel values in single precision cost half; sums of them are in double.
     z, at = z.float(), at.float()
     basis = whitened.new_empty(*z.shape[:2], whitened.shape[2])
-    for rows in row_blocks(z.shape[1]):
+    block = max(1, min(ROW_BLOCK, _MAX_SQUARES // (at.shape[1] * at.shape[2])))
+    for rows in row_blocks(z.shape[1], block):
         basis[:, rows] = _kernel_matrix(z[:, rows], at, kernel).to(whitened.dtype) @ whitened
     return basis
 
