@@ -30,6 +30,7 @@ SHIPPED = {
     "acid-mlp16": "a05e569a9aee1949fe7805432109eb5676b92e6703e308b1422ed8607d98878b",
     "acid-mlp32": "c98e05f53d8b27a3f6cb0c72f60760a1b6387fe3b2ae0a4c17841da88f1c1b9c",
     "acid-base": "dc88dbc38793cf8abe97c8a198dd4652ce7fca25d0e441f3a8c1fe98a5f4f9e8",
+    "acid-directions": "d841f520b635d0d224b39019c8e5ef58db4c218e217fbaf14591126943f3504e",
     "acid-mlp64": "aa713814fadc6fd338df1e7c3f7ca6839da077c2e089a421a2701433ff9d67e1",
 }
 
