@@ -29,6 +29,7 @@ TESTED_IN = {
     "synthetic/sem.py": "synthetic/test_stream.py",
     "weights/shipped.py": "weights/test_checkpoint.py",
     "training/processes.py": "training/test_trainer.py",
+    "training/redrawing.py": "training/test_table_questions.py",
 }
 
 

@@ -66,8 +66,8 @@ def finetune(
     """Adapts a model to the kind of data that a table holds; no label and no graph is needed.
 
     Args:
-        data: array or DataFrame, samples by variables, (n, d); it is not changed. Categories of
-            three levels or more are left out, with a warning.
+        data: array or DataFrame, samples by variables, (n, d); it is not changed. Models of ranks
+            leave out categories of three levels or more, with a warning.
         model: name of a shipped model, path of a weights file, or a loaded model, which stays as
             it is.
         steps: optimiser steps, at most: they end when 150 of them have gained nothing on made
@@ -99,14 +99,18 @@ def finetune(
     parent = model if isinstance(model, TrainedModel) else load_model(model)
     recipe = replace(parent.recipe, name=name or f"{parent.name}-finetuned", seed=seed)
     table = as_table(data, missing=missing, categorical=categorical, ordered=ordered)
-    values = _usable(table, seed)
+    values, levels = _usable(table, seed, categories=parent.network.config.keeps_values)
 
     stream = recipe.stream
     with training_settings(where):
         network = copy.deepcopy(parent.network).to(where)
-        read = network.transform(torch.from_numpy(values).to(where)[None])[0].float()
+        columns = torch.from_numpy(values).to(where)
+        is_category = torch.tensor(levels, device=where) > 1
+        read = torch.where(is_category, columns, network.transform(columns[None])[0]).float()
         own = Stream(stream, seed, where)
-        of_table = TableStream(read, seed, where, entries=stream.entries, targets=stream.targets)
+        of_table = TableStream(
+            read, seed, where, entries=stream.entries, targets=stream.targets, levels=levels
+        )
 
         def draw(step: int, generator: torch.Generator) -> Batch:
             return of_table.draw(generator) if step % 2 == 0 else own.draw(generator)
@@ -225,11 +229,20 @@ class _Best:
         return sum(losses) / max(1, len(losses))
 
 
-def _usable(table: Table, seed: int) -> Array:
+def _usable(table: Table, seed: int, *, categories: bool) -> tuple[Array, list[int]]:
     """Returns complete rows, and the columns that vary in them.
 
+    Args:
+        table: the user's.
+        seed: of the choice among many rows.
+        categories: whether the model compares categories; if not, they are left out.
+
+    Returns:
+        The values, and the number of levels of each column. It is 1 for numbers and for categories
+        of two levels, which are read as numbers.
+
     Raises:
-        InputError: there are too few of either.
+        InputError: there are too few rows or columns.
     """
     values = table.values
     if table.absent is not None:
@@ -241,24 +254,27 @@ def _usable(table: Table, seed: int) -> Array:
             "ask questions about and others to make up the answers from. Use the model as it is"
             + ("." if table.absent is None else ", or leave out the columns that lack most.")
         )
-    codes = np.array([len(table.categories.get(k, ())) > 2 for k in range(values.shape[1])])
-    if codes.any():
-        named = [name for name, code in zip(table.columns, codes, strict=True) if code]
-        warn(
-            "categories of three levels or more are left out, as questions are made of numbers: "
-            f"{listed(named)}; what the model knows of them it keeps"
-        )
-    varies = (values.min(axis=0) < values.max(axis=0)) & ~codes
-    if varies.sum() < MIN_COLUMNS:
+    rows = np.random.default_rng(seed).permutation(len(values))[:_MOST_ROWS]
+    values = values[rows]
+    levels = [1] * values.shape[1]
+    for k in table.categories:
+        found, codes = np.unique(values[:, k], return_inverse=True)
+        if len(found) > 2:
+            values[:, k], levels[k] = codes, len(found)
+    used = values.min(axis=0) < values.max(axis=0)
+    constant = [name for name, moves in zip(table.columns, used, strict=True) if not moves]
+    if not categories:
+        left = [name for name, count in zip(table.columns, levels, strict=True) if count > 1]
+        used &= np.array(levels) == 1
+        if left:
+            warn(
+                "categories of three levels or more are left out, as this model takes them for "
+                f"several numbers: {listed(left)}; what it knows of them it keeps"
+            )
+    if used.sum() < MIN_COLUMNS:
         raise InputError(
-            f"data has {varies.sum()} columns that vary; fine-tuning needs at least {MIN_COLUMNS}"
+            f"data has {used.sum()} columns that vary; fine-tuning needs at least {MIN_COLUMNS}"
         )
-    constant = [
-        name
-        for name, moves, code in zip(table.columns, varies, codes, strict=True)
-        if not moves and not code
-    ]
     if constant:
         warn(f"constant columns teach nothing and are left out: {', '.join(constant)}")
-    rows = np.random.default_rng(seed).permutation(len(values))[:_MOST_ROWS]
-    return values[rows][:, varies]
+    return values[:, used], [count for count, use in zip(levels, used, strict=True) if use]

@@ -18,6 +18,7 @@ from acid_causal.calibration.scoring import score_pairs, transform_batch
 from acid_causal.errors import AcidWarning, InputError, InputTypeError, OptionError
 from acid_causal.synthetic import Batch, Stream
 from acid_causal.synthetic.draws import seeded
+from acid_causal.tables.inputs import read_table
 from acid_causal.training import finetuning
 from acid_causal.training.finetuning import PATIENCE, train_on
 from acid_causal.training.table_questions import TableStream
@@ -268,12 +269,30 @@ def test_it_learns_what_a_table_is_like(parent: TrainedModel) -> None:
     assert auc() > max(0.75, before + 0.05)
 
 
-@pytest.mark.usefixtures("given_null")
-def test_categories_of_several_levels_are_left_out(parent: TrainedModel) -> None:
+def mixed_frame() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Numbers and a category of two levels; and these with a text and a column of codes."""
     numbers = np.random.default_rng(0).normal(size=(150, 3))
     frame = pd.DataFrame(numbers, columns=["a", "b", "c"]).assign(sex=["f", "m", "f"] * 50)
-    mixed = frame.assign(kind=["u", "v", "w"] * 50, code=np.arange(150) % 4)
+    return frame, frame.assign(kind=["u", "v", "w"] * 50, code=np.arange(150) % 4)
+
+
+@pytest.mark.usefixtures("given_null")
+def test_models_of_ranks_leave_categories_out(parent: TrainedModel) -> None:
+    frame, mixed = mixed_frame()
     with pytest.warns(AcidWarning, match=r"categories of three levels .* left out.*: kind, code;"):
         adapted = tuned(mixed, parent, categorical=["code"])
     assert adapted.history["finetuned"][-1]["columns"] == 4
     assert same_weights(adapted, tuned(frame, parent))
+
+
+@pytest.mark.usefixtures("given_null")
+def test_models_of_values_learn_from_categories(parent: TrainedModel) -> None:
+    _, mixed = mixed_frame()
+    model = load_model("acid-base")
+    stream = replace(parent.recipe.stream, categories=0.5)
+    model = replace(model, recipe=replace(model.recipe, stream=stream))
+    adapted = tuned(mixed, model, categorical=["code"], steps=2)  # without a warning
+    assert adapted.history["finetuned"][-1]["columns"] == 6
+    assert not same_weights(adapted, model)
+    levels = finetuning._usable(read_table(mixed, categorical=["code"]), 0, categories=True)[1]
+    assert levels == [1, 1, 1, 1, 3, 4]

@@ -9,6 +9,7 @@ from scipy import stats
 
 from acid_causal.model.transform import rank_normal
 from acid_causal.synthetic.draws import seeded
+from acid_causal.training.redrawing import classify
 from acid_causal.training.table_questions import TableStream
 
 
@@ -127,3 +128,123 @@ def test_an_x_that_is_a_function_of_z_has_no_effects() -> None:
     for k in range(10):
         batch = stream.draw(seeded("function", k), n=60, d_z=1)
         assert not batch.dependent[:, 0, 1:].any()
+
+
+# ---- categories -------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def mixed() -> tuple[np.ndarray, tuple[int, ...]]:
+    """600 x 5: two numbers, and categories of 3, 4 and 3 levels that share much of their noise."""
+    rng = np.random.default_rng(5)
+    z, shared = rng.normal(size=(2, 600))
+    kind = np.digitize(z + shared, [-0.8, 0.8])
+    group = np.array([2, 0, 3, 1])[np.digitize(shared - z, [-1.0, 0.0, 1.2])]
+    colour = np.array([1, 2, 0])[np.digitize(z, [-0.5, 0.5])]
+    columns = [z, kind, z**2 + rng.normal(size=600), group, colour]
+    return np.column_stack(columns).astype(float), (1, 3, 1, 4, 3)
+
+
+def test_kinds_of_made_questions(mixed: tuple[np.ndarray, tuple[int, ...]]) -> None:
+    data, levels = mixed
+    stream = stream_of(data, entries=1000, targets=(3, 5), levels=levels)
+    seen = set()
+    for k in range(40):
+        batch = stream.draw(seeded("kinds", k), n=60)
+        assert batch.widths is not None
+        assert list(batch.widths) == sorted(batch.widths, key=lambda width: width > 1)
+        assert batch.z.shape[1:] == (60, sum(batch.widths))
+        at = batch.widths.count(1)
+        for width in batch.widths[at:]:
+            indicators = batch.z[..., at : at + width]
+            assert set(indicators.unique().tolist()) <= {0.0, 1.0}
+            assert (indicators.sum(dim=2) == 1).all()
+            at += width
+        targets = batch.x.shape[1]
+        assert batch.x.isfinite().all()
+        if batch.categories is not None:
+            assert (batch.categories.sum(dim=3) == 1).all()
+            targets += batch.categories.shape[1]
+        assert batch.dependent.shape[1:] == (targets, targets)
+        assert 3 <= targets <= 5
+        seen.add((batch.x.shape[1] > 0, batch.categories is not None, max(batch.widths, default=0)))
+    assert {(True, True, 4), (True, True, 1), (True, True, 0)} <= seen
+    assert {kinds[:2] for kinds in seen} == {(True, True), (True, False), (False, True)}
+
+
+def test_a_real_category_comes_with_its_rows() -> None:
+    """Three names of one category: the first target fits Z in every row, others mostly."""
+    kind = np.random.default_rng(0).integers(0, 3, 200)
+    table = np.column_stack([kind, (kind + 1) % 3, (kind + 2) % 3]).astype(float)
+    stream = stream_of(table, levels=(3, 3, 3), entries=500)
+    for k in range(5):
+        batch = stream.draw(seeded("real", k), n=50, d_z=1)
+        assert batch.categories is not None
+        z, first = batch.z.argmax(dim=2), batch.categories[:, 0].argmax(dim=2)
+        assert (first == (z + 1) % 3).all() or (first == (z + 2) % 3).all()
+        assert not batch.dependent[:, 0, 1:].any()  # nothing of it is left given Z
+
+
+def test_redrawn_levels_have_the_conditional_distribution() -> None:
+    """P(level | z) is a softmax of curves; levels redrawn from 400 rows follow it in each bin."""
+    generator = seeded("conditional")
+
+    def true(z: torch.Tensor) -> torch.Tensor:
+        return torch.cat([2 * torch.sin(2 * z), z, -z], dim=2).softmax(dim=2)
+
+    z, at = (torch.randn(40, n, 1, generator=generator) for n in (400, 500))
+    levels = torch.multinomial(true(z).flatten(0, 1), 1, generator=generator).view(40, 400)
+    target = classify(z, levels, at, 3, generator)
+    nothing = torch.zeros(40, 500, 0), torch.zeros(40, 0, dtype=torch.bool)
+    drawn = target.redraw(nothing, torch.ones(40, 1), generator)
+    for low, high in ((-2, -1), (-1, -0.3), (-0.3, 0.3), (0.3, 1), (1, 2)):
+        inside = (at[..., 0] > low) & (at[..., 0] < high)
+        share = torch.nn.functional.one_hot(drawn.latent[inside], 3).double().mean(dim=0)
+        torch.testing.assert_close(share, true(at)[inside].double().mean(dim=0), atol=0.06, rtol=0)
+    # With less noise of its own it follows Z more closely.
+    p = target.log_p.exp()
+    mode = p.argmax(dim=2)
+    strong = target.redraw(nothing, torch.full((40, 1), 0.2), generator)
+    usual, closer = ((each.latent == mode).double().mean() for each in (drawn, strong))
+    assert closer > usual + 0.1
+    # As a cause, what is left given Z is unrelated to Z.
+    left = drawn.innovation
+    assert abs(float((left * at[..., 0]).mean())) < 0.05
+    assert float(left.square().mean()) == pytest.approx(1, abs=0.1)
+    assert not target.is_barren(drawn.latent).any()
+    assert target.is_barren(mode).all()
+
+
+@pytest.mark.parametrize("d_z", [0, 1])
+def test_labels_of_categories_are_right(
+    mixed: tuple[np.ndarray, tuple[int, ...]], d_z: int
+) -> None:
+    """Chi-square given the levels of a category, where Z is one, or given nothing."""
+    categories = [1, 3, 4]
+    stream = stream_of(mixed[0][:, categories], entries=5000, targets=(3, 3), levels=(3, 4, 3))
+    pvalues: dict[bool, list[float]] = {True: [], False: []}
+    for k in range(60):
+        batch = stream.draw(seeded("labels", k), n=200, d_z=d_z)
+        assert batch.categories is not None
+        codes = batch.categories.argmax(dim=3).numpy()
+        given = batch.z.argmax(dim=2).numpy() if d_z else np.zeros((len(codes), 200))
+        for dataset in range(len(codes)):
+            dependent = bool(batch.dependent[dataset, 0, 1])
+            pvalues[dependent].append(
+                stratified(codes[dataset, 0], codes[dataset, 1], given[dataset])
+            )
+    free, bound = (np.array(pvalues[label]) for label in (False, True))
+    assert len(free) > 30
+    assert stats.binomtest(int((free < 0.05).sum()), len(free), 0.05).pvalue > 0.001
+    assert (bound < 0.05).mean() > 0.4
+
+
+def stratified(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> float:
+    """Sums chi-square statistics over the levels of Z."""
+    total, degrees = 0.0, 0
+    for level in np.unique(z):
+        counts = stats.contingency.crosstab(x[z == level], y[z == level]).count
+        if min(counts.shape) > 1:
+            found = stats.chi2_contingency(counts, correction=False)
+            total, degrees = total + found.statistic, degrees + found.dof
+    return float(stats.chi2.sf(total, degrees)) if degrees else 1.0
