@@ -4,7 +4,7 @@
 METHODS = ("pc", "fci")
 ROWS = ("subsample", "bootstrap")
 # How PC orients colliders that contradict one another.
-ORIENT = ("first", "both", "separation", "strongest", "clearest", "maxp")
+ORIENT = ("first", "both", "separation", "strongest", "clearest", "maxp", "joint")
 # Treatment of missing values.
 MISSING = ("raise", "drop")
 # Null distributions that are fitted and stored with the weights; and all.

@@ -12,7 +12,7 @@ PERMUTATIONS = 199
 
 # Of a search for a graph.
 METHOD = "pc"
-ORIENT = "maxp"
+ORIENT = "joint"
 # Of its repetition on samples of the rows.
 ROWS = "subsample"
 FRACTION = 0.7

@@ -101,7 +101,7 @@ def made_discovery(
             "method": method,
             "alpha": 0.05,
             "max_size": None,
-            "orient": None if method == "fci" else "maxp",
+            "orient": None if method == "fci" else "joint",
             "null": "conditional",
             "device": "cpu",
         },

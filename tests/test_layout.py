@@ -15,6 +15,7 @@ TESTED_IN = {
     "cli/output.py": "cli/test_cli.py",
     "defaults.py": "cli/test_cli.py",
     "discovery/provenance.py": "discovery/test_discovery.py",
+    "discovery/search/meeks_rules.py": "discovery/search/test_orientation.py",
     "discovery/tetrad.py": "discovery/test_knowledge.py",
     "inference/batching.py": "inference/test_tester.py",
     "inference/encoding_cache.py": "inference/test_tester.py",

@@ -240,7 +240,7 @@ def discover(
         max_size: size of the largest conditioning set; None: no limit, which may take long for
             dense graphs, and with FCI grows exponentially with the number of variables.
         orient: how PC orients colliders that contradict one another: "first", "both",
-            "separation", "strongest", "clearest" or "maxp"; see
+            "separation", "strongest", "clearest", "maxp" or "joint"; see
             `acid_causal.discovery.search.orientation.orient`. FCI has no such conflict: an edge
             that two colliders want is `<->`.
         test: "acid", or one of causal-learn's tests by its name, such as "fisherz", for comparison.

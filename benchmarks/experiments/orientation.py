@@ -40,6 +40,8 @@ CAUSAL_LEARN_RULES = {
     "2-3": (2, 3),
     "2-4": (2, 4),
 }
+# Of `discover`'s rules. Those of "joint" are to be made; its figures are in benchmarks/LOG.md.
+RULES = tuple(rule for rule in ORIENT if rule != "joint")
 METHODS = ("acid", "rcit", "fisherz")
 # (variables, rows) and the number of graphs.
 CELLS = {(10, 200): 8, (10, 500): 5, (10, 1000): 3, (20, 200): 4, (30, 200): 3}
@@ -114,7 +116,7 @@ def run(job: Job) -> Results:
         "tests": len(searched),
         "skeleton_shd": graph_metrics.skeleton_shd(skeleton.linked, table.dag),
     }
-    for rule in ORIENT:
+    for rule in RULES:
         own = dict(searched)
         ask = Remembered(table.data, inner=remembered, answers=own)
         endpoints = orient(skeleton, rule, ask, searched).endpoints.astype(np.int64)
@@ -140,7 +142,7 @@ def run(job: Job) -> Results:
 
 def report(rows: pd.DataFrame, picture: Path) -> str:
     """Prints and draws the mean SHD of each rule."""
-    names = [*CAUSAL_LEARN_RULES, *ORIENT]
+    names = [*CAUSAL_LEARN_RULES, *RULES]
     shd, more = ([f"{what}_{name}" for name in names] for what in ("shd", "more"))
     kind = rows["mechanism"].eq("linear").map({True: "linear", False: "nonlinear"})
     key = ["method", "mechanism", "d", "n"]
@@ -171,7 +173,7 @@ ORIENTATION = Experiment(
     result_columns=(
         "tests",
         "skeleton_shd",
-        *(f"{what}_{rule}" for rule in ORIENT for what in ("shd", "more")),
+        *(f"{what}_{rule}" for rule in RULES for what in ("shd", "more")),
         *(f"{what}_{rule}" for rule in CAUSAL_LEARN_RULES for what in ("shd", "more")),
     ),
     jobs=make_jobs,

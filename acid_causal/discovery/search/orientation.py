@@ -2,24 +2,26 @@
 
 An unshielded triple a - b - c is a collider a -> b <- c if b is in no set that separates a and c.
 On real data two colliders may want the same edge in opposite directions. Then the order decides in
-which they are oriented: what is oriented stays. The rules of `RULES` differ in that order.
+which they are oriented: what is oriented stays. The rules differ in that order, but for "joint",
+which weighs all triples against one another.
 
-causal-learn's functions give the same graphs, and a test holds it. These ones name the colliders
-that gave way, compute the questions of a rule in one batch, and stay fast with many variables.
+causal-learn's functions give the same graphs by the rules that it has, and a test holds it. These
+ones name the colliders that gave way, compute the questions of a rule in one batch, and stay fast
+with many variables.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain, combinations
+from itertools import combinations
+from math import log
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool
-from numpy.typing import NDArray
 
 from acid_causal.causal_learn.level import Pair, note_worst
 from acid_causal.discovery.mixed_graph import ARROW, NONE, TAIL, Endpoints
+from acid_causal.discovery.search.joint_orientation import agreeing_places
+from acid_causal.discovery.search.meeks_rules import apply_meeks_rules, point, points
 from acid_causal.discovery.search.skeleton import Ask, Skeleton
 from acid_causal.tables.inputs import Question
 
@@ -34,7 +36,11 @@ IN_CAUSAL_LEARN = {
 
 
 # Rules that ask questions which the search for the skeleton did not ask.
-_ASKING = ("strongest", "clearest", "maxp")
+_ASKING = ("strongest", "clearest", "maxp", "joint")
+# Those of them that look at all triples, whatever the separating sets say.
+_OF_ALL = ("maxp", "joint")
+# A triple's evidence is a logarithm of a ratio of p-values. Beyond this it counts no more.
+_MOST_EVIDENCE = 5.0
 
 
 class Triple(NamedTuple):
@@ -51,8 +57,8 @@ class Orientation:
 
     Attributes:
         endpoints: the CPDAG.
-        conflicts: the colliders that the separating sets imply and the graph does not have, as
-            others were oriented first; with the rule "both", those with an edge `<->`.
+        conflicts: the colliders that the rule finds and the graph does not have, as others have
+            more evidence or were oriented first; with the rule "both", those with an edge `<->`.
         rule: the rule that was applied.
     """
 
@@ -84,6 +90,9 @@ def orient(
             "clearest": first the largest p-value of a and c over the sets without b.
             "maxp": as "clearest", and a triple is a collider if the p-value of a and c is largest
             without b.
+            "joint": the graph that agrees best with all triples together. The evidence for a
+            collider is the logarithm of its mean p-value over the sets without b divided by that
+            over the sets with b; see `acid_causal.discovery.search.joint_orientation`.
         ask: returns the p-value of a question. The sets are of neighbours of a, or of c, and no
             larger than the largest of the search.
         known: p-values of the search's own questions.
@@ -107,34 +116,31 @@ def orient(
     ]
     by_sets = [t for t in triples if all(t.b not in s for s in skeleton.sepsets[t.a, t.c])]
     if rule in _ASKING:
-        ranked = triples if rule == "maxp" else by_sets
+        ranked = triples if rule in _OF_ALL else by_sets
         wanted = _questions(ranked, skeleton, rule, known, most)
         if wanted is None:
             rule = "separation"
         elif compute is not None:
             compute(sorted(wanted, key=lambda question: (len(question[2]), question)))
-    colliders = _in_order(triples, by_sets, skeleton, rule, ask, known)
-    for triple in colliders:
+    if rule == "joint":
+        evidence: dict[tuple[int, int, int], float]
+        evidence = {triple: _evidence(triple, skeleton, ask) for triple in triples}
+        colliders = sorted((t for t in triples if evidence[t] > 0), key=lambda t: -evidence[t])
+        places = agreeing_places(skeleton.linked, evidence, forbidden)
+        oriented = [t for t in triples if places[t.a] < places[t.b] > places[t.c]]
+    else:
+        oriented = colliders = _in_order(triples, by_sets, skeleton, rule, ask, known)
+    for triple in oriented:
         _orient_collider(marks, triple, both=rule == "both")
-    conflicts = [
-        t for t in colliders if not (_points(marks, t.a, t.b) and _points(marks, t.c, t.b))
-    ]
-    _apply_meeks_rules(marks, forbidden)
+    conflicts = [t for t in colliders if not (points(marks, t.a, t.b) and points(marks, t.c, t.b))]
+    apply_meeks_rules(marks, forbidden)
     return Orientation(marks, tuple(conflicts), rule)
-
-
-def _points(marks: Endpoints, i: int, j: int) -> bool:
-    return bool(marks[i, j] == TAIL and marks[j, i] == ARROW)
-
-
-def _point(marks: Endpoints, i: int, j: int) -> None:
-    marks[i, j], marks[j, i] = TAIL, ARROW
 
 
 def _orient_by_knowledge(marks: Endpoints, forbidden: Collection[Pair]) -> None:
     for i, j in forbidden:
         if marks[i, j] and (j, i) not in forbidden:
-            _point(marks, j, i)
+            point(marks, j, i)
 
 
 # ---- colliders -----------------------------------------------------------------------------------
@@ -163,7 +169,7 @@ def _questions(
 
 
 def _is_asked(rule: str, triple: Triple, s: tuple[int, ...]) -> bool:
-    return rule == "maxp" or (triple.b in s) == (rule == "strongest")
+    return rule in _OF_ALL or (triple.b in s) == (rule == "strongest")
 
 
 def _in_order(
@@ -196,6 +202,15 @@ def _in_order(
     return sorted(ranked, key=lambda triple: -without[triple])
 
 
+def _evidence(triple: Triple, skeleton: Skeleton, ask: Ask) -> float:
+    """Returns the evidence for a collider; negative: against it."""
+    pvalues: tuple[list[float], list[float]] = ([], [])
+    for s in _sets(triple, skeleton):
+        pvalues[triple.b in s].append(ask(triple.a, triple.c, s))
+    without, with_b = (log(max(sum(p) / max(len(p), 1), 1e-300)) for p in pvalues)
+    return min(max(without - with_b, -_MOST_EVIDENCE), _MOST_EVIDENCE)
+
+
 def _sets(triple: Triple, skeleton: Skeleton) -> Iterator[tuple[int, ...]]:
     """Yields the conditioning sets for a and c, in causal-learn's order."""
     seen: set[tuple[int, ...]] = set()
@@ -212,82 +227,10 @@ def _orient_collider(marks: Endpoints, triple: Triple, *, both: bool) -> None:
     a, b, c = triple
     if both:
         for end in (a, c):
-            if _points(marks, b, end):
+            if points(marks, b, end):
                 marks[b, end] = ARROW
             elif marks[end, b] == TAIL:
-                _point(marks, end, b)
-    elif not _points(marks, b, a) and not _points(marks, b, c):
-        _point(marks, a, b)
-        _point(marks, c, b)
-
-
-# ---- Meek's rules --------------------------------------------------------------------------------
-
-
-def _apply_meeks_rules(marks: Endpoints, forbidden: Collection[Pair]) -> None:
-    """Orients what follows from the oriented edges, without new colliders or cycles."""
-    above = _ancestors(marks)
-    neighbours = _neighbours(marks)
-    triangles = [(i, j, k) for i, j, k in _chains(neighbours) if marks[i, k]]
-    sides = defaultdict(list)
-    for i, j, k in triangles:
-        sides[i, k].append(j)
-    changed = True
-
-    def tell(i: int, j: int) -> None:
-        """Orients i -> j, unless that is forbidden or makes a cycle."""
-        nonlocal changed
-        if (i, j) not in forbidden and not above[j, i]:
-            _point(marks, i, j)
-            _add_path(above, i, j)
-            changed = True
-
-    def undirected(i: int, j: int) -> bool:
-        return bool(marks[i, j] == TAIL == marks[j, i])
-
-    while changed:
-        changed = False
-        for i, j, k in _chains(neighbours):
-            if undirected(j, k) and not marks[i, k] and _points(marks, i, j):
-                tell(j, k)
-        for i, j, k in triangles:
-            if undirected(i, k) and _points(marks, i, j) and _points(marks, j, k):
-                tell(i, k)
-        for i, j, end in triangles:
-            if not undirected(i, end) or not undirected(i, j) or not _points(marks, j, end):
-                continue
-            for k in sides[i, end]:
-                apart = j < k and not marks[j, k]
-                if apart and undirected(i, k) and _points(marks, k, end) and undirected(i, end):
-                    tell(i, end)
-
-
-def _neighbours(marks: Endpoints) -> dict[int, list[int]]:
-    """Lists the neighbours of each column in the order in which causal-learn goes through them."""
-    neighbours: dict[int, list[int]] = defaultdict(list)
-    for j, i in chain(np.argwhere(marks == TAIL), np.argwhere(marks == ARROW)):
-        neighbours[int(i)].append(int(j))
-    return neighbours
-
-
-def _chains(neighbours: dict[int, list[int]]) -> Iterator[tuple[int, int, int]]:
-    """Yields all i - j - k."""
-    for i, near in neighbours.items():
-        for j in near:
-            for k in neighbours[j]:
-                if k != i:
-                    yield i, j, k
-
-
-def _ancestors(marks: Endpoints) -> Bool[NDArray[np.bool_], "d d"]:
-    """Returns for each pair (i, j) whether there is a directed path from i to j."""
-    above = np.zeros(marks.shape, dtype=bool)
-    for i, j in np.argwhere((marks == TAIL) & (marks.T == ARROW)).tolist():
-        _add_path(above, i, j)
-    return above
-
-
-def _add_path(above: Bool[NDArray[np.bool_], "d d"], i: int, j: int) -> None:
-    sources, ends = above[:, i].copy(), above[j].copy()
-    sources[i] = ends[j] = True
-    above[np.ix_(sources, ends)] = True
+                point(marks, end, b)
+    elif not points(marks, b, a) and not points(marks, b, c):
+        point(marks, a, b)
+        point(marks, c, b)

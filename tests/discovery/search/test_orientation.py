@@ -96,7 +96,7 @@ def test_a_collider_that_gives_way_is_named() -> None:
     first = orient(chain, "first", ask, {})
     assert first.conflicts == (Triple(1, 2, 3),)
     assert (first.endpoints[2, 1], first.endpoints[1, 2]) == (ARROW, TAIL)[::-1]
-    for rule in ("separation", "strongest", "clearest", "maxp"):
+    for rule in ("separation", "strongest", "clearest", "maxp", "joint"):
         found = orient(chain, rule, ask, pvalues)
         assert found.conflicts == (Triple(0, 1, 2),), rule
         assert found.endpoints[1, 2] == TAIL, rule
@@ -121,7 +121,7 @@ def test_a_rule_that_asks_too_much_gives_way_to_one_that_asks_nothing() -> None:
     star = _skeleton(4, [(0, 1), (0, 2), (0, 3)], {(1, 2): [()], (1, 3): [()], (2, 3): [()]})
     known: dict[Question, float] = {(1, 2, ()): 0.5, (1, 3, ()): 0.5, (2, 3, ()): 0.5}
     ask = lambda x, y, cond: known.get((x, y, cond), 0.1)  # noqa: E731
-    for rule in ("strongest", "maxp"):
+    for rule in ("strongest", "maxp", "joint"):
         assert orient(star, rule, ask, known, most=3).rule == rule
         assert orient(star, rule, ask, known, most=2).rule == "separation"
     assert orient(star, "clearest", ask, known, most=0).rule == "clearest"
