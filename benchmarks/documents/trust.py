@@ -36,12 +36,12 @@ class Situation:
     name: str
     streams: tuple[str, ...]
     remedy: str = BY_PERMUTATION
-    n: tuple[int, int] = (50, 200)
+    n: tuple[int, int] = (50, 500)
     d_z: tuple[int, int] = (0, 10)
 
 
 SITUATIONS = (
-    Situation("continuous columns, 50 to 200 rows, \\|Z\\| up to 10", ("training",)),
+    Situation("continuous columns, 50 to 500 rows, \\|Z\\| up to 10", ("training",)),
     Situation("the same, with strong common causes and little noise", ("hard",)),
     Situation("heavy-tailed noise", ("heavy-tails",)),
     Situation("binary, ordinal and count columns among the continuous", ("mixed",)),
