@@ -17,7 +17,7 @@ from torch import Tensor
 
 from acid_causal.model.compilation import uncompiled
 from acid_causal.model.layout import Layout
-from acid_causal.model.numerics import ROW_BLOCK, eigh, row_blocks
+from acid_causal.model.numerics import eigh, row_blocks
 
 # Candidate ridge penalties; each target uses the one with the smallest leave-one-out error.
 RIDGES = (0.003, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -35,7 +35,7 @@ _ROWS_OF_FUNCTION, _MIN_RANK = 4, 8
 # Entries of a basis: memory is about 25 bytes for each.
 _MAX_ENTRIES = 14_000_000
 # Squared differences computed at once, for sets of hundreds of variables.
-_MAX_SQUARES = 20_000_000
+_MAX_SQUARES = 5_000_000
 # A target counts as a function of Z if interpolation between neighbours errs by less than this;
 # with fewer rows than `_MIN_ROWS` that is not tested.
 _MAX_FUNCTION_ERROR, _MIN_ROWS = 2e-3, 30
@@ -356,8 +356,7 @@ def _nystroem(
     # Kernel values in single precision cost half; sums of them are in double.
     z, at = z.float(), at.float()
     basis = whitened.new_empty(*z.shape[:2], whitened.shape[2])
-    block = max(1, min(ROW_BLOCK, _MAX_SQUARES // (at.shape[1] * at.shape[2])))
-    for rows in row_blocks(z.shape[1], block):
+    for rows in row_blocks(z.shape[1]):
         basis[:, rows] = _kernel_matrix(z[:, rows], at, kernel).to(whitened.dtype) @ whitened
     return basis
 
@@ -365,8 +364,11 @@ def _nystroem(
 def _kernel_matrix(
     z: Float[Tensor, "batch n d"], at: Float[Tensor, "batch m d"], kernel: Kernel
 ) -> Float[Tensor, "batch n m"]:
-    squares = (z.mT[:, :, :, None] - at.mT[:, :, None]).square()  # (batch, d, n, m)
-    return kernel(squares.flatten(2)).unflatten(1, (z.shape[1], at.shape[1]))
+    parts = []
+    for rows in row_blocks(z.shape[1], max(1, _MAX_SQUARES // (at.shape[1] * at.shape[2]))):
+        squares = (z[:, rows].mT[..., None] - at.mT[:, :, None]).square()  # (batch, d, rows, m)
+        parts.append(kernel(squares.flatten(2)).unflatten(1, squares.shape[2:]))
+    return torch.cat(parts, dim=1)
 
 
 def is_smooth_function_of_column(
