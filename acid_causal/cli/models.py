@@ -20,7 +20,8 @@ def models(
     if as_json:
         print_json(rows)
         return
+    width = max(len(row["name"]) for row in rows)
     for row in rows:
         typer.echo(
-            f"{row['name']:<14}{row.get('steps', '?'):>8} steps   sha256 {row['sha256'][:16]}"
+            f"{row['name']:<{width}}{row.get('steps', '?'):>8} steps   sha256 {row['sha256'][:16]}"
         )

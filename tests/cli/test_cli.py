@@ -83,7 +83,9 @@ def test_the_command_line_itself_is_cheap_to_import() -> None:
 def test_models(run_command: RunCommand) -> None:
     done = run_command("models", "--json")
     assert [row["name"] for row in json.loads(done.out)] == list(available_models())
-    assert len(run_command("models").out.splitlines()) == len(available_models())
+    lines = run_command("models").out.splitlines()
+    assert len(lines) == len(available_models())
+    assert len({line.index("steps") for line in lines}) == 1  # names of all lengths are aligned
 
 
 # ---- test ----------------------------------------------------------------------------
