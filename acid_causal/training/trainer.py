@@ -38,7 +38,7 @@ from acid_causal.weights.checkpoint import TrainedModel, load_model
 from acid_causal.weights.recipe import Recipe, TrainingConfig
 
 # Settings of a model that may differ from those of the weights it starts from.
-_NO_ARCHITECTURE = frozenset({"dropout", "smoother_rank"})
+_NO_ARCHITECTURE = frozenset({"dropout", "smoother_rank", "learned_directions"})
 
 
 def train_model(

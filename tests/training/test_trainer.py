@@ -212,6 +212,20 @@ def test_starting_with_another_dropout_and_rank(tmp_path: Path, tiny_model: Trai
         torch.testing.assert_close(network.state_dict()[name], tensor, msg=name)
 
 
+def test_starting_to_learn_directions(tmp_path: Path, tiny_model: TrainedModel) -> None:
+    """As acid-directions started from acid-base: no weight depends on it."""
+    values = replace(tiny_model.recipe.model, transform="values")
+    directions = replace(values, learned_directions=True)
+    start = replace(tiny_model, network=ACIDModel(values), recipe=replace(RECIPE, model=values))
+    recipe = replace(
+        RECIPE, model=directions, training=TrainingConfig(steps=1, learning_rate=1e-12)
+    )
+    network = Trainer(recipe, tmp_path, CPU, start=start).run(progress=False)
+    assert network.config.learned_directions
+    for name, tensor in start.network.state_dict().items():
+        torch.testing.assert_close(network.state_dict()[name], tensor, msg=name)
+
+
 def test_bfloat16_needs_a_gpu(tmp_path: Path) -> None:
     recipe = replace(RECIPE, training=replace(RECIPE.training, precision="bfloat16"))
     with pytest.raises(OptionError, match=r"bfloat16 .* on a CPU.*float32"):
