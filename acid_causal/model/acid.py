@@ -33,6 +33,7 @@ from acid_causal.model.regression.regressions import (
     COMPARED_RANKS,
     COMPARED_VALUES,
     SMOOTHERS,
+    Channels,
     LeastSquares,
     Regressed,
     regress_ranks,
@@ -47,7 +48,7 @@ from acid_causal.model.regression.smoothers import (
 )
 from acid_causal.model.transform import rank_normal, robust, standardise, tame
 
-# Input channels of an entry: see `Regressed.channels`.
+# Input channels of an entry: see `Channels`.
 _CHANNELS = 2 + 2 * SMOOTHERS
 # Number of residual statistics in models with `keeps_values`; see `_compare_residuals`.
 _RESIDUAL_STATISTICS = 7
@@ -241,11 +242,12 @@ class ACIDModel(nn.Module):
         _, t, _, d = x.shape
         columns = x.mT.flatten(1, 2)  # (batch, t * d, n)
         with torch.no_grad(), _full_precision(x):
-            regressed = self._regress(columns, conditioning)
+            channels, regressed = self._regress(columns, conditioning)
         if conditioning.contexts is not None and not _in_parts(x):
-            features = self._features(regressed.channels, d, conditioning.contexts)
+            features = self._features(channels, d, conditioning.contexts)
         else:
-            features = self._features_in_parts(regressed.channels, d, conditioning)
+            features = self._features_in_parts(channels, d, conditioning)
+        del channels  # of a million rows they are 30 MB
         with _full_precision(x):
             features = features.float()
             if self.config.head == "cross-covariance":
@@ -283,7 +285,7 @@ class ACIDModel(nn.Module):
         _, t, _, levels = x.shape
         columns = x.mT.flatten(1, 2)
         with torch.no_grad(), _full_precision(x):
-            regressed = _without_rounding_errors(self._regress(columns, conditioning), columns)
+            regressed = _without_rounding_errors(self._regress(columns, conditioning)[1], columns)
             residual = residualise(columns.float(), conditioning.smoothers, closer=True)
             by_target = residual.unflatten(1, (t, levels)).flatten(0, 1)  # (m, levels, n)
             width = self.config.head_width
@@ -406,18 +408,22 @@ class ACIDModel(nn.Module):
         ranks = rank_normal(z).float()
         if not z.shape[2]:
             return ranks, (), None, None, None
-        values, tokens = tame(z).float(), ranks
+        values, tokens = tame(z).float(), None
         if layout is not None:
             tokens = layout.tokens(ranks, z)
             values, ranks = (layout.keep_indicators(part, z) for part in (values, ranks))
         smoothers, centres = fit_fine_smoothers(values, ranks, rank, layout)
         both = torch.cat([values, ranks], dim=2)
+        if tokens is None:
+            tokens = both[..., z.shape[2] :]  # the ranks, without a copy
         neighbours = Neighbours.find(z, both, layout)
         learns = self.config.learned_directions and tokens.shape[2] > 1
         knots = Knots(both, centres) if learns else None
         return tokens, smoothers, LeastSquares.fit(z), neighbours, knots
 
-    def _regress(self, columns: Float[Tensor, "batch columns n"], given: Conditioning) -> Regressed:
+    def _regress(
+        self, columns: Float[Tensor, "batch columns n"], given: Conditioning
+    ) -> tuple[Channels, Regressed]:
         if self.config.keeps_values:
             return regress_values(
                 columns,
@@ -452,13 +458,13 @@ class ACIDModel(nn.Module):
             return without_z(features.flatten(1, 2), given.smoothers, closer=closer).view_as(
                 features
             )
-        by_column = features.transpose(1, 2)  # (batch, columns, features, n)
-        smoothers = {
-            smoother: smoother.for_each(by_column.shape[1]) for smoother in given.smoothers
-        }
-        with_own = [*(smoothers[smoother] for smoother in given.smoothers), own]
-        left = without_z(by_column.flatten(0, 1), with_own, closer=closer)
-        return left.view(by_column.shape).transpose(1, 2)
+        columns = features.shape[2]
+        # Column by column, since a batch of all would hold the shared smoothers once for each.
+        left = [
+            without_z(features[:, :, k], [*given.smoothers, own[k::columns]], closer=closer)
+            for k in range(columns)
+        ]
+        return torch.stack(left, dim=2) if features.requires_grad else features
 
     def _features(
         self,

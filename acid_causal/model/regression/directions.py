@@ -11,6 +11,7 @@ or of Z's columns.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -39,6 +40,10 @@ _JITTER = 1e-4
 _NARROW = 4.0
 # Kernel values computed at once; chosen to fit a CPU's cache.
 _AT_ONCE = 100_000
+# Entries of bases and of metrics of targets that are fitted at once, for large tables.
+_MAX_ENTRIES = 1_000_000
+# Differences of single coordinates computed at once, for long tables and sets of many variables.
+_MAX_DIFFERENCES = 500_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,81 +75,102 @@ def fit_directions(knots: Knots, v: Float[Tensor, "batch t n"]) -> Smoother:
     Returns:
         batch * t smoothers, set by set.
     """
-    n, t = v.shape[2], v.shape[1]
+    (_, t, n), d = v.shape, knots.z.shape[2]
     rank = fine_rank(n, _KNOTS)
-    some = max(1, _AT_ONCE // (n * rank * t))
-    parts = [
-        _fit(knots.z[start : start + some], knots.rows[start : start + some, :rank], part)
-        for start, part in zip(range(0, len(v), some), v.split(some), strict=True)
-    ]
+    some = max(1, min(_AT_ONCE // (n * rank * t), _MAX_ENTRIES // (t * d**2)))
+    few = max(1, _MAX_ENTRIES // d**2)  # fewer than t targets only if some is 1
+    parts: list[Smoother] = []
+    for start, part in zip(range(0, len(v), some), v.split(some), strict=True):
+        sets = slice(start, start + some)
+        for targets in part.split(few, dim=1):
+            parts += _fit(knots.z[sets], knots.rows[sets, :rank], targets)
     return Smoother.concatenate(parts)
 
 
 def _fit(
     z: Float[Tensor, "sets n d"], rows: Int[Tensor, "sets m"], v: Float[Tensor, "sets t n"]
-) -> Smoother:
-    dtype, t, d = v.dtype, v.shape[1], z.shape[2]
+) -> list[Smoother]:
+    dtype, (_, t, n), d = v.dtype, v.shape, z.shape[2]
     z, v = z.double(), v.double()
     at = z.gather(1, rows[..., None].expand(-1, -1, d))
-    gradients = _first_gradients(z, at, v).flatten(0, 1)
+    products = _first_products(z, at, v).flatten(0, 1)
     # From now on each target is a set of its own.
-    z, at, v = z.repeat_interleave(t, 0), at.repeat_interleave(t, 0), v.flatten(0, 1)[:, None]
-    for _ in range(min(_FITS, d // 2 + 1) - 2):
-        root = _root(gradients.mT @ gradients)
-        gradients = _gradients(z @ root, at @ root, v)[0][:, 0] @ root.mT
-    root = _root(gradients.mT @ gradients)
+    some = max(1, _MAX_ENTRIES // (n * rows.shape[1]))
+    if some == 1:  # slices, as long tables are not to be copied
+        sets = [slice(k, k + 1) for k in range(len(z)) for _ in range(t)]
+    else:
+        sets = torch.arange(len(z), device=z.device).repeat_interleave(t).split(some)
+    targets = zip(v.flatten(0, 1)[:, None].split(some), products.split(some), strict=True)
+    return [
+        _refined(z[of], at[of], *target, dtype) for of, target in zip(sets, targets, strict=True)
+    ]
+
+
+def _refined(
+    z: Float[Tensor, "sets n d"],
+    at: Float[Tensor, "sets m d"],
+    v: Float[Tensor, "sets 1 n"],
+    products: Float[Tensor, "sets d d"],
+    dtype: torch.dtype,
+) -> Smoother:
+    """Fits again with the metric that the fit before has found, and so on."""
+    for _ in range(min(_FITS, z.shape[2] // 2 + 1) - 2):
+        root = _root(products)
+        products = root @ _products(z @ root, at @ root, v)[0][:, 0] @ root.mT
+    root = _root(products)
     return _smoother(z @ root, at @ root, dtype)[0]
 
 
-def _first_gradients(
+def _first_products(
     z: Float[Tensor, "sets n d"], at: Float[Tensor, "sets m d"], v: Float[Tensor, "sets t n"]
-) -> Float[Tensor, "sets t n d"]:
-    """Returns the gradients of a fit to which all directions are alike or of an additive one.
+) -> Float[Tensor, "sets t d d"]:
+    """Returns `_products` of a fit to which all directions are alike, or of an additive one.
 
-    Of the two that with the smaller error: the first does not find a wave along one of several
+    It is the one with the smaller error: the first does not find a wave along one of several
     variables, and the second does not find a product.
     """
     width = math.sqrt(z.shape[2] + 2)  # a variable has two coordinates
-    gradients, error = _gradients(z / width, at / width, v)
-    additive, error_of_additive = _additive_gradients(z, at, v)
+    products, error = _products(z / width, at / width, v)
+    additive, error_of_additive = _additive_products(z, at, v)
     better = error < error_of_additive
-    return torch.where(better[..., None, None], gradients / width, additive)
+    return products.div_(width**2).where(better[..., None, None], additive)
 
 
-def _gradients(
+def _products(
     z: Float[Tensor, "sets n d"], at: Float[Tensor, "sets m d"], v: Float[Tensor, "sets t n"]
-) -> tuple[Float[Tensor, "sets t n d"], Float[Tensor, "sets t"]]:
-    """Fits each target; returns the gradient of the fit at each row, and the error."""
+) -> tuple[Float[Tensor, "sets t d d"], Float[Tensor, "sets t"]]:
+    """Fits each target; returns the sum of its gradients' outer products, and the error."""
     smoother, to_knots = _smoother(z, at, z.dtype)
     weights, error = _weights(smoother, to_knots, v)
     moments = torch.cat([weights[..., None], weights[..., None] * at[:, None]], dim=3)
     flat = moments.transpose(1, 2).flatten(2)  # (sets, m, t * (1 + d))
-    gradients = z.new_empty(*v.shape, z.shape[2])
+    products = z.new_zeros(*v.shape[:2], z.shape[2], z.shape[2])
     for rows in row_blocks(z.shape[1]):
         some = z[:, rows]
         sums = (_slope(_squares(some, at)) @ flat).unflatten(2, (v.shape[1], -1)).transpose(1, 2)
-        gradients[:, :, rows] = 2 * (sums[..., :1] * some[:, None] - sums[..., 1:])
-    return gradients, error
+        gradients = 2 * (sums[..., :1] * some[:, None] - sums[..., 1:])
+        products += gradients.mT @ gradients
+    return products, error
 
 
-def _additive_gradients(
+def _additive_products(
     z: Float[Tensor, "sets n d"], at: Float[Tensor, "sets m d"], v: Float[Tensor, "sets t n"]
-) -> tuple[Float[Tensor, "sets t n d"], Float[Tensor, "sets t"]]:
+) -> tuple[Float[Tensor, "sets t d d"], Float[Tensor, "sets t"]]:
     """Does the same with the mean of kernels of the single coordinates."""
-    whitened = _whitening(_kernel(_NARROW * _differences(at, at).square()).mean(1))
-    blocks = list(row_blocks(z.shape[1]))
-    kernels = [_kernel(_NARROW * _differences(z[:, rows], at).square()).mean(1) for rows in blocks]
-    basis = torch.cat(kernels, dim=1) @ whitened
+    d = z.shape[2]
+    whitened = _whitening(_additive_kernel(at, at))
+    basis = z.new_empty(*z.shape[:2], whitened.shape[2])
+    for rows in row_blocks(z.shape[1]):
+        basis[:, rows] = _additive_kernel(z[:, rows], at) @ whitened
     s, vectors = eigenvectors(basis)
-    smoother = in_eigenbasis(basis, s, vectors, z.dtype)
-    weights, error = _weights(smoother, whitened @ vectors, v)
-    gradients = z.new_empty(*v.shape, z.shape[2])
-    for rows in blocks:
+    weights, error = _weights(in_eigenbasis(basis, s, vectors, z.dtype), whitened @ vectors, v)
+    products = z.new_zeros(*v.shape[:2], d, d)
+    for rows in _blocks_of_differences(z, at):
         apart = _differences(z[:, rows], at)
         slopes = _slope(_NARROW * apart.square()).mul_(apart)  # (sets, d, rows, m)
-        by_coordinate = slopes @ weights.mT[:, None]  # (sets, d, rows, t)
-        gradients[:, :, rows] = by_coordinate.permute(0, 3, 2, 1)
-    return gradients.mul_(2 * _NARROW / z.shape[2]), error
+        gradients = (slopes @ weights.mT[:, None]).permute(0, 3, 2, 1)  # (sets, t, rows, d)
+        products += gradients.mT @ gradients
+    return products.mul_((2 * _NARROW / d) ** 2), error
 
 
 def _weights(
@@ -190,6 +216,22 @@ def _squares(
     """Computes squared distances."""
     norms = z.square().sum(2)[..., None] + at.square().sum(2)[:, None]
     return norms.baddbmm_(z, at.mT, alpha=-2).clamp_(min=0)
+
+
+def _additive_kernel(
+    z: Float[Tensor, "sets n d"], at: Float[Tensor, "sets m d"]
+) -> Float[Tensor, "sets n m"]:
+    """Computes the mean of the kernels of the single coordinates."""
+    kernel = z.new_empty(*z.shape[:2], at.shape[1])
+    for rows in _blocks_of_differences(z, at):
+        kernel[:, rows] = _kernel(_NARROW * _differences(z[:, rows], at).square()).mean(1)
+    return kernel
+
+
+def _blocks_of_differences(
+    z: Float[Tensor, "sets n d"], at: Float[Tensor, "sets m d"]
+) -> Iterator[slice]:
+    return row_blocks(z.shape[1], max(1, _MAX_DIFFERENCES // at.numel()))
 
 
 def _differences(

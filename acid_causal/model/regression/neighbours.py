@@ -143,7 +143,7 @@ class Candidates:
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """Groups of rows with equal Z in the order of one conditioning variable.
+    """Groups of rows with equal Z in the order of one conditioning variable; 32-bit integers.
 
     Attributes:
         place: of each row's group.
@@ -173,7 +173,7 @@ class Order:
         new[:, 1:] = (group.gather(1, order).diff(dim=1) != 0).long()
         place = new.cumsum(dim=1)
         first = torch.zeros_like(order).scatter_(1, place, order)
-        return cls(torch.empty_like(order).scatter_(1, order, place), first)
+        return cls(torch.empty_like(order).scatter_(1, order, place).int(), first.int())
 
     def __getitem__(self, sets: slice) -> "Order":
         """Selects some of a batch of sets, without a copy."""
@@ -184,10 +184,10 @@ class Order:
     ) -> tuple[Int[Tensor, "batch m c"], Bool[Tensor, "batch m c"]]:
         """Returns a row of each group around the groups of some rows, and which there are."""
         steps = torch.arange(1, width + 1, device=self.place.device)
-        at = self.place[:, some, None] + torch.cat([-steps, steps])
+        at = self.place[:, some, None].long() + torch.cat([-steps, steps])
         present = (at >= 0) & (at <= self.place.amax(dim=1)[:, None, None])
         index = at.clamp(0, self.place.shape[1] - 1).flatten(1)
-        return self.first.gather(1, index).unflatten(1, at.shape[1:]), present
+        return self.first.gather(1, index).long().unflatten(1, at.shape[1:]), present
 
 
 def _groups(

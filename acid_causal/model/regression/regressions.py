@@ -36,6 +36,10 @@ _FAR, _RANK_TOLERANCE = 3.0, 1e-11
 # Number of forms of a target that `regress_values` regresses.
 _FORMS = 3
 
+# Inputs of the embedding: the column, its residuals, one residual divided by its conditional scale
+# (`_even_scale`), and the logs of the residuals' sizes.
+Channels = Float[Tensor, "batch channels columns n"]
+
 
 @dataclass(frozen=True, eq=False)
 class LeastSquares:
@@ -85,8 +89,6 @@ class Regressed:
     """Columns after their regressions on Z.
 
     Attributes:
-        channels: inputs of the embedding: the value, its residuals, one residual divided by its
-            conditional scale (`_even_scale`), and the logs of the residuals' sizes.
         compared: residuals whose correlations the classifier sees, standardised by
             `regress_values` except for the last, deviations from neighbours.
         explained: share of each column's variance that Z explains, by the best regression.
@@ -95,7 +97,6 @@ class Regressed:
         own: a smoother of each column, along the directions in which it varies; None without.
     """
 
-    channels: Float[Tensor, "batch channels columns n"]
     compared: Float[Tensor, "batch regressions columns n"]
     explained: Float[Tensor, "batch columns"]
     nonlinear: Float[Tensor, "batch columns"]
@@ -110,7 +111,7 @@ def regress_ranks(
     order: Int[Tensor, "batch d_z n"],
     *,
     channels: bool,
-) -> Regressed:
+) -> tuple[Channels, Regressed]:
     """Regresses transformed columns on Z; the residuals of all smoothers are compared.
 
     Args:
@@ -132,8 +133,7 @@ def regress_ranks(
         logs = [sd.log().expand_as(v) for sd in sds]
         even = _even_scale(scaled[-1], smoothers[-1] if smoothers else None, *_SCALE_OF_RANKS)
         inputs = torch.stack([v, *scaled, even, *logs], dim=1)
-    return Regressed(
-        inputs,
+    return inputs, Regressed(
         compared=inputs[:, 1 : 1 + COMPARED_RANKS],
         explained=1 - least.square().clamp(max=1),
         nonlinear=torch.zeros_like(least),
@@ -149,7 +149,7 @@ def regress_values(
     neighbours: Neighbours | None,
     order: Int[Tensor, "batch d_z n"],
     knots: Knots | None,
-) -> Regressed:
+) -> tuple[Channels, Regressed]:
     """Regresses values and ranks of columns on Z; each column uses the form that Z explains best.
 
     A column has three forms: its values with outliers compressed (`tame`), the normal scores of its
@@ -174,44 +174,26 @@ def regress_values(
         inputs = torch.stack([ranks] * (2 + SMOOTHERS) + [torch.zeros_like(ranks)] * SMOOTHERS, 1)
         zero = torch.zeros_like(ranks[..., 0])
         compared = ranks[:, None].expand(-1, COMPARED_VALUES, -1, -1)
-        return Regressed(inputs, compared, zero, zero, zero > 0)
+        return inputs, Regressed(compared, zero, zero, zero > 0)
     linear = least_squares.residuals(v)
     share = _size(linear) / _size(v - v.mean(2, keepdim=True)).clamp(min=1e-300)
     spread = _size(linear).clamp(min=1e-300)
     tamed = tame(v)
     forms = [_standardised(tamed).float(), ranks, _standardised(tame(linear / spread)).float()]
-    columns = v.shape[1]
-    stacked = torch.cat(forms, dim=1)  # (batch, 3 * columns, n)
-    by_smoother = {
-        s: torch.stack(s.two_residuals(stacked), 1).unflatten(2, (_FORMS, columns))
-        for s in dict.fromkeys(smoothers)
-    }
-    # (batch, smoothers, forms, columns, n)
-    loo, close = torch.stack([by_smoother[s] for s in smoothers], dim=1).unbind(2)
-    # Errors relative to the column. The third form is itself a residual: multiply by its share.
     linear_share = share[..., 0].float().clamp(max=1)
-    scale = torch.stack([_size(form)[..., 0] for form in forms], dim=1)  # (batch, forms, columns)
-    error = loo.abs().mean(-1) / scale[:, None].clamp(min=1e-6)
-    # Of a constant column, such as the indicator of a level without rows, nothing is explained.
-    error = error.masked_fill(scale[:, None] < 1e-6, 1.0)
-    error = torch.cat([error[:, :, :2], error[:, :, 2:] * linear_share[:, None, None]], dim=2)
-    form = error.amin(1).argmin(1)  # (batch, columns)
-    index = form[:, None, None, :, None].expand(-1, SMOOTHERS, -1, -1, v.shape[2])
-    residuals = loo.gather(2, index)[:, :, 0]  # (batch, smoothers, columns, n)
-    close = close.gather(2, index)[:, :, 0]
-    error = error.gather(2, form[:, None, None].expand(-1, SMOOTHERS, -1, -1))[:, :, 0]
+    fitted = _in_best_form(forms, smoothers, linear_share)
+    form, target = fitted.form, fitted.target
+    residuals, close, error = fitted.residuals, fitted.close, fitted.error
     own = None
     if knots is not None:
-        target = torch.stack(forms, dim=1).gather(1, index[:, 0])[:, 0]  # (batch, columns, n)
         own = fit_directions(knots, target)
-        size = scale.gather(1, form[:, None])[:, 0]
-        share = torch.where(form == 2, linear_share, 1.0) / size.clamp(min=1e-6)
-        of_own = [r.view_as(target) for r in own.two_residuals(target.flatten(0, 1)[:, None])]
-        own_error = (of_own[0].abs().mean(-1) * share).masked_fill(size < 1e-6, 1.0)
-        better = (own_error < error[:, -1])[..., None]
-        residuals[:, -1] = torch.where(better, of_own[0], residuals[:, -1])
-        close[:, -1] = torch.where(better, of_own[1], close[:, -1])
-        error[:, -1] = torch.where(better[..., 0], own_error, error[:, -1])
+        left_by_own = own.two_residuals(target.flatten(0, 1)[:, None])
+        own_residuals, own_close = (r.view_as(target) for r in left_by_own)
+        own_error = _relative(own_residuals, target, torch.where(form == 2, linear_share, 1.0))
+        better = own_error < error[:, -1]
+        residuals[:, -1] = torch.where(better[..., None], own_residuals, residuals[:, -1])
+        close[:, -1] = torch.where(better[..., None], own_close, close[:, -1])
+        error[:, -1] = torch.where(better, own_error, error[:, -1])
     best = error.argmin(1, keepdim=True)  # (batch, 1, columns)
     least = error.gather(1, best)[:, 0]
     scaled = _standardised(residuals)
@@ -226,8 +208,7 @@ def regress_values(
     usual = _size(tamed - tamed.mean(2, keepdim=True)).clamp(min=1e-300)
     left = (_size(linear) / usual)[..., 0]
     beside = torch.where(form == 2, left / linear_share.clamp(min=1e-300), 1.0)
-    return Regressed(
-        inputs,
+    return inputs, Regressed(
         compared=torch.cat(
             [scaled, torch.stack([chosen, even, close, neighbours.deviations(chosen)], dim=1)],
             dim=1,
@@ -239,6 +220,72 @@ def regress_values(
         | is_smooth_function_of_column(order, z, v / usual),
         own=own,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """Columns, each in the form that Z explains best, and what the smoothers leave of them.
+
+    Attributes:
+        form: index of the form.
+        target: the columns in that form.
+        residuals: leave-one-out residuals of each smoother.
+        close: residuals of closer fits.
+        error: mean absolute residuals; see `_relative`.
+    """
+
+    form: Int[Tensor, "batch columns"]
+    target: Float[Tensor, "batch columns n"]
+    residuals: Float[Tensor, "batch smoothers columns n"]
+    close: Float[Tensor, "batch smoothers columns n"]
+    error: Float[Tensor, "batch smoothers columns"]
+
+
+def _in_best_form(
+    forms: list[Float[Tensor, "batch columns n"]],
+    smoothers: tuple[Smoother, ...],
+    linear_share: Float[Tensor, "batch columns"],
+) -> _Fitted:
+    """Regresses all forms and chooses one for each column.
+
+    Args:
+        forms: values, ranks and least-squares residuals.
+        smoothers: regressions on Z.
+        linear_share: share of the column that least squares leave.
+    """
+    columns = linear_share.shape[1]
+    stacked = torch.cat(forms, dim=1)
+    by_smoother = {
+        s: torch.stack(s.two_residuals(stacked), 1).unflatten(2, (_FORMS, columns))
+        for s in dict.fromkeys(smoothers)
+    }
+    # (batch, smoothers, forms, columns, n)
+    loo, close = torch.stack([by_smoother[s] for s in smoothers], dim=1).unbind(2)
+    of_forms = torch.stack(forms, dim=1)
+    # The third form is itself a residual.
+    share = torch.stack([torch.ones_like(linear_share)] * 2 + [linear_share], dim=1)
+    error = _relative(loo, of_forms[:, None], share[:, None])
+    form = error.amin(1).argmin(1)
+    index = form[:, None, None, :, None].expand(-1, SMOOTHERS, -1, -1, stacked.shape[2])
+    return _Fitted(
+        form,
+        of_forms.gather(1, index[:, 0])[:, 0],
+        loo.gather(2, index)[:, :, 0],
+        close.gather(2, index)[:, :, 0],
+        error.gather(2, form[:, None, None].expand(-1, SMOOTHERS, -1, -1))[:, :, 0],
+    )
+
+
+def _relative(
+    residuals: Float[Tensor, "*targets n"],
+    target: Float[Tensor, "*#targets n"],
+    share: Float[Tensor, "*#targets"],
+) -> Float[Tensor, "*targets"]:
+    """Computes mean absolute residuals relative to the column of which a target is a share."""
+    size = _size(target)[..., 0]
+    error = residuals.abs().mean(-1) / size.clamp(min=1e-6)
+    # Of a constant column, such as the indicator of a level without rows, nothing is explained.
+    return error.masked_fill(size < 1e-6, 1.0) * share
 
 
 def _size(columns: Float[Tensor, "*columns n"]) -> Float[Tensor, "*columns 1"]:

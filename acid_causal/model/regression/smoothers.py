@@ -143,6 +143,8 @@ class Smoother:
 
     def for_each(self, targets: int) -> "Smoother":
         """Repeats the smoother of each set for a number of targets, set by set."""
+        if targets == 1:
+            return self
         u, shrink, leverage = (
             part.repeat_interleave(targets, dim=0) for part in (self.u, self.shrink, self.leverage)
         )

@@ -16,7 +16,7 @@ def regress(v: torch.Tensor, z: torch.Tensor, *, directions: bool = False) -> Re
     model = ACIDModel(ModelConfig(transform="values", learned_directions=directions)).eval()
     with torch.no_grad():
         given = model.encode_conditioning(model.transform(z[None]))
-        return model._regress(model.transform(v[None]).mT, given)
+        return model._regress(model.transform(v[None]).mT, given)[1]
 
 
 def draw(*shape: int, seed: int) -> torch.Tensor:
