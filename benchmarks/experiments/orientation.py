@@ -4,21 +4,21 @@ The p-values of a search are shared by the rules, so a row costs one search. Sta
 as in `graphs`; the cells that take longest are left out, and all have fewer graphs than there.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import SupportsIndex
 
 import numpy as np
 import pandas as pd
 from causallearn.search.ConstraintBased.PC import pc
-from causallearn.utils.cit import CIT, CIT_Base, register_ci_test
-from numpy.typing import NDArray
+from causallearn.utils.cit import CIT
 
 from acid_causal import ACID, acid
 from acid_causal.choices import ORIENT
 from acid_causal.discovery.search.orientation import orient
-from acid_causal.discovery.search.skeleton import find_skeleton
+from acid_causal.discovery.search.question_record import RECORDED
+from acid_causal.discovery.search.skeleton import Ask, find_skeleton
 from acid_causal.tables.inputs import Question, normalise_question
 from benchmarks.data.random_sems import MECHANISMS, random_table
 from benchmarks.experiments.graphs import ALPHA, FIRST_SEED
@@ -48,38 +48,27 @@ CELLS = {(10, 200): 8, (10, 500): 5, (10, 1000): 3, (20, 200): 4, (30, 200): 3}
 QUICK_CELLS = {(10, 200): 3}
 
 
-class Remembered(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
+class Remembered:
     """Asks another test once for each question, however many searches share the answers.
 
     Args:
-        data: The table, shape (n, d).
+        d: Number of variables.
         inner: Answers a question that is not known.
-        answers: The p-values so far; it grows.
+        pvalues: Those known so far; it grows.
     """
 
-    def __init__(
-        self,
-        data: NDArray[np.float64],
-        *,
-        inner: Callable[..., float],
-        answers: dict[Question, float],
-    ) -> None:
-        super().__init__(data)
-        self.method = "remembered"
-        self._inner, self._answers = inner, answers
+    def __init__(self, d: int, inner: Ask, pvalues: dict[Question, float]) -> None:
+        self.pvalues = pvalues
+        self._d, self._inner = d, inner
 
-    def __call__(self, X: int, Y: int, condition_set: Iterable[int] | None = None) -> float:
+    def answer(
+        self, x: SupportsIndex, y: SupportsIndex, cond: Iterable[SupportsIndex] | None
+    ) -> float:
         """Returns the p-value."""
-        question = normalise_question(X, Y, condition_set, self.data.shape[1])
-        if question not in self._answers:
-            self._answers[question] = float(self._inner(*question))
-        return self._answers[question]
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Remembered":
-        return self
-
-
-register_ci_test("remembered", Remembered)
+        question = normalise_question(x, y, cond, self._d)
+        if question not in self.pvalues:
+            self.pvalues[question] = float(self._inner(*question))
+        return self.pvalues[question]
 
 
 def make_jobs(methods: Sequence[str], quick: bool) -> list[Job]:
@@ -105,38 +94,36 @@ def run(job: Job) -> Results:
     name, _, model = job.method.partition(":")
     inner = acid if name == "acid" else name
     test = CIT(table.data, inner, **({"model": model} if model else {}))
-    answers: dict[Question, float] = {}
-    remembered = Remembered(table.data, inner=test, answers=answers)
-    skeleton = find_skeleton(job.number("d"), ALPHA, remembered, apart=(), max_size=None)
-    searched = dict(answers)
+    d = table.data.shape[1]
+    asked = Remembered(d, test, {})
+    skeleton = find_skeleton(d, ALPHA, asked.answer, apart=(), max_size=None)
+    searched = dict(asked.pvalues)
     if isinstance(test, ACID):  # all that the rules will ask, in batches
-        no_limit = replace(skeleton, largest=job.number("d"))
-        orient(no_limit, "maxp", remembered, searched, compute=test.compute)
+        no_limit = replace(skeleton, largest=d)
+        orient(no_limit, "maxp", asked.answer, searched, compute=test.compute)
     results: Results = {
         "tests": len(searched),
         "skeleton_shd": graph_metrics.skeleton_shd(skeleton.linked, table.dag),
     }
     for rule in RULES:
-        own = dict(searched)
-        ask = Remembered(table.data, inner=remembered, answers=own)
-        endpoints = orient(skeleton, rule, ask, searched).endpoints.astype(np.int64)
+        own = Remembered(d, asked.answer, dict(searched))
+        endpoints = orient(skeleton, rule, own.answer, searched).endpoints.astype(np.int64)
         results[f"shd_{rule}"] = graph_metrics.cpdag_shd(endpoints, table.dag)
-        results[f"more_{rule}"] = len(own) - len(searched)
+        results[f"more_{rule}"] = len(own.pvalues) - len(searched)
     for rule, (uc_rule, uc_priority) in CAUSAL_LEARN_RULES.items():
-        own = dict(searched)
+        own = Remembered(d, asked.answer, dict(searched))
         found = pc(
             table.data,
             ALPHA,
-            "remembered",
+            RECORDED,
             uc_rule=uc_rule,
             uc_priority=uc_priority,
             show_progress=False,
-            inner=remembered,
-            answers=own,
+            record=own,
         )
         endpoints = np.asarray(found.G.graph, dtype=np.int64)
         results[f"shd_{rule}"] = graph_metrics.cpdag_shd(endpoints, table.dag)
-        results[f"more_{rule}"] = len(own) - len(searched)
+        results[f"more_{rule}"] = len(own.pvalues) - len(searched)
     return results
 
 
