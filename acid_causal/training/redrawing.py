@@ -119,7 +119,9 @@ class Category:
         self, links: Links, share: Float[Tensor, "batch 1"], generator: Generator
     ) -> Redrawn:
         """Redraws the target; see `Number.redraw`. Causes raise some levels and lower others."""
-        act = _functions(links, lambda generator, size: torch.zeros(size), generator)
+        act = _functions(
+            links, lambda generator, size: torch.zeros(size, device=generator.device), generator
+        )
         slope = (1 + 3 * rand(generator, len(share), 1, 1)) * randn(
             generator, len(share), 1, self.log_p.shape[2]
         )
