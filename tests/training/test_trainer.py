@@ -213,7 +213,7 @@ def test_starting_with_another_dropout_and_rank(tmp_path: Path, tiny_model: Trai
 
 
 def test_starting_to_learn_directions(tmp_path: Path, tiny_model: TrainedModel) -> None:
-    """As acid-directions started from acid-base: no weight depends on it."""
+    """As the last stage of acid-base did: no weight depends on it."""
     values = replace(tiny_model.recipe.model, transform="values")
     directions = replace(values, learned_directions=True)
     start = replace(tiny_model, network=ACIDModel(values), recipe=replace(RECIPE, model=values))
