@@ -16,33 +16,24 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from causallearn.graph.Dag import Dag
 from causallearn.graph.GraphNode import GraphNode
 from causallearn.search.ConstraintBased.CDNOD import cdnod
 from causallearn.search.ConstraintBased.FCI import fci
 from causallearn.search.ConstraintBased.PC import pc
 from causallearn.utils.cit import CIT, CIT_Base
-from causallearn.utils.DAG2CPDAG import dag2cpdag
 from causallearn.utils.PCUtils.BackgroundKnowledge import BackgroundKnowledge
 from oracle import CountingTester, FisherZTester, FisherZThroughACID, linear_data, random_dag
 
 from acid_causal import ACID, acid
 from acid_causal.errors import CacheError, InputError, InputTypeError, ModelError, OptionError
 from acid_causal.tables.inputs import Question
+from benchmarks.metrics.endpoints import cpdag_of
 
 QUIET = {"show_progress": False}
 
 
 def table(seed: int = 0, d: int = 8, n: int = 200, degree: float = 3.0) -> np.ndarray:
     return linear_data(random_dag(d, degree, seed), n, seed)
-
-
-def true_cpdag(dag: nx.DiGraph) -> np.ndarray:
-    nodes = [GraphNode(f"X{v + 1}") for v in range(len(dag))]
-    graph = Dag(nodes)
-    for i, j in dag.edges:
-        graph.add_directed_edge(nodes[i], nodes[j])
-    return dag2cpdag(graph).graph
 
 
 # ---- graphs --------------------------------------------------------------------------------------
@@ -53,7 +44,7 @@ def test_pc_recovers_the_true_cpdag_from_d_separations(seed: int) -> None:
     dag = random_dag(4 + seed % 6, 2.5, seed)
     data = np.zeros((50, len(dag)))
     found = pc(data, 0.05, "acid-oracle", stable=seed % 3 > 0, dag=dag, **QUIET)
-    np.testing.assert_array_equal(found.G.graph, true_cpdag(dag))
+    np.testing.assert_array_equal(found.G.graph, cpdag_of(dag))
 
 
 def test_fci_finds_the_latent_confounder_from_d_separations() -> None:

@@ -35,6 +35,8 @@ RECIPE = Recipe(
     stream=StreamConfig(entries=1500, n=(30, 60), d_z=(0, 3)),
     training=TrainingConfig(steps=12, checkpoint_every=4, warmup=3),
 )
+# One step that moves no weight by more than 1e-12: what a run starts from remains.
+HARDLY_TRAINED = replace(RECIPE, training=TrainingConfig(steps=1, learning_rate=1e-12))
 CPU = torch.device("cpu")
 
 
@@ -179,7 +181,7 @@ def test_a_model_of_values_starts_from_the_encoder_of_one_of_ranks(
     tmp_path: Path, tiny_model: TrainedModel
 ) -> None:
     model = replace(tiny_model.recipe.model, transform="values")
-    recipe = replace(RECIPE, model=model, training=TrainingConfig(steps=1, learning_rate=1e-12))
+    recipe = replace(HARDLY_TRAINED, model=model)
     network = Trainer(recipe, tmp_path, CPU, start=tiny_model).run(progress=False)
     assert type(network.classifier).__name__ == "MonotoneClassifier"
     for name, tensor in tiny_model.network.state_dict().items():
@@ -193,9 +195,7 @@ def test_a_classifier_that_learns_of_categories_starts_with_weight_0(
     values = replace(tiny_model.recipe.model, transform="values")
     with_categories = replace(values, category_facts=True)
     start = replace(tiny_model, network=ACIDModel(values), recipe=replace(RECIPE, model=values))
-    recipe = replace(
-        RECIPE, model=with_categories, training=TrainingConfig(steps=1, learning_rate=1e-12)
-    )
+    recipe = replace(HARDLY_TRAINED, model=with_categories)
     network = Trainer(recipe, tmp_path, CPU, start=start).run(progress=False)
     assert isinstance(network.classifier, MonotoneClassifier)
     assert isinstance(start.network.classifier, MonotoneClassifier)
@@ -206,7 +206,7 @@ def test_a_classifier_that_learns_of_categories_starts_with_weight_0(
 
 def test_starting_with_another_dropout_and_rank(tmp_path: Path, tiny_model: TrainedModel) -> None:
     model = replace(tiny_model.recipe.model, dropout=0.3, smoother_rank=8)
-    recipe = replace(RECIPE, model=model, training=TrainingConfig(steps=1, learning_rate=1e-12))
+    recipe = replace(HARDLY_TRAINED, model=model)
     network = Trainer(recipe, tmp_path, CPU, start=tiny_model).run(progress=False)
     for name, tensor in tiny_model.network.state_dict().items():
         torch.testing.assert_close(network.state_dict()[name], tensor, msg=name)
@@ -217,9 +217,7 @@ def test_starting_to_learn_directions(tmp_path: Path, tiny_model: TrainedModel) 
     values = replace(tiny_model.recipe.model, transform="values")
     directions = replace(values, learned_directions=True)
     start = replace(tiny_model, network=ACIDModel(values), recipe=replace(RECIPE, model=values))
-    recipe = replace(
-        RECIPE, model=directions, training=TrainingConfig(steps=1, learning_rate=1e-12)
-    )
+    recipe = replace(HARDLY_TRAINED, model=directions)
     network = Trainer(recipe, tmp_path, CPU, start=start).run(progress=False)
     assert network.config.learned_directions
     for name, tensor in start.network.state_dict().items():

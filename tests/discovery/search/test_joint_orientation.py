@@ -5,15 +5,13 @@ from itertools import combinations, permutations
 import networkx as nx
 import numpy as np
 import pytest
-from causallearn.graph.Dag import Dag
-from causallearn.graph.GraphNode import GraphNode
-from causallearn.utils.DAG2CPDAG import dag2cpdag
 from oracle import random_dag
 
 from acid_causal.discovery.search.joint_orientation import agreeing_places
 from acid_causal.discovery.search.meeks_rules import points
 from acid_causal.discovery.search.orientation import Triple, orient
 from acid_causal.discovery.search.skeleton import Skeleton, find_skeleton
+from benchmarks.metrics.endpoints import cpdag_of
 
 
 def _drawn(seed: int) -> tuple[np.ndarray, dict[tuple[int, int, int], float]]:
@@ -68,15 +66,7 @@ def test_true_answers_give_the_true_graph(seed: int) -> None:
     skeleton = find_skeleton(8, 0.05, ask, apart=(), max_size=None)
     found = orient(skeleton, "joint", ask, {})
     assert found.conflicts == ()
-    np.testing.assert_array_equal(found.endpoints, _cpdag(dag))
-
-
-def _cpdag(dag: nx.DiGraph) -> np.ndarray:
-    nodes = [GraphNode(f"X{k}") for k in range(len(dag))]
-    made = Dag(nodes)
-    for a, b in dag.edges:
-        made.add_directed_edge(nodes[a], nodes[b])
-    return dag2cpdag(made).graph
+    np.testing.assert_array_equal(found.endpoints, cpdag_of(dag))
 
 
 def test_several_colliders_outweigh_a_stronger_one() -> None:
