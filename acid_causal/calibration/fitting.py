@@ -65,15 +65,16 @@ def fit_null(
         stream: the stream it was trained on.
         seed: seed of the questions; they never coincide with those of training.
         also: further sources, such as a user's own table, each with its weight. The training
-            stream has weight .25; it and the streams of `wider` sum to 1.
+            stream and those of `wider` have weight 1 together.
         questions: approximate number of H0 questions.
         device: where questions are drawn and scored.
         progress: show a progress bar.
     """
     network.eval()
     streams = [(stream, 0.25), *wider(stream)]
+    own = sum(weight for _, weight in streams)
     mixture: list[tuple[Source, float]] = [
-        *((Stream(config, seed, device), weight) for config, weight in streams),
+        *((Stream(config, seed, device), weight / own) for config, weight in streams),
         *also,
     ]
     total = sum(weight for _, weight in mixture)
@@ -114,6 +115,9 @@ def wider(stream: StreamConfig) -> list[tuple[StreamConfig, float]]:
     - `plain`, `wide`, `long` and `linear`, for models trained on siblings: siblings given few
       variables, siblings of several components, long tables, and linear relations given few
       variables.
+    - `many_rows`, `many_rows_hard`, `many_rows_small`, for such models too: the upper part of the
+      range of n, where what regressions leave shows most, and which batches of n alone make rare.
+    - `empty`, likewise: no Z, so that its many questions cost little.
     - `mixed`, for models trained on categories: tables with categories, given few variables.
 
     Returns:
@@ -138,7 +142,15 @@ def wider(stream: StreamConfig) -> list[tuple[StreamConfig, float]]:
     wide = replace(larger, six_models=0.0, driven=0.0, siblings=1.0, wide=1.0, components=50)
     long = replace(small, long=1.0, n_long=20_000)
     linear = replace(small, six_models=0.0, mechanisms="linear")
-    for_siblings = [(plain, 0.15), (wide, 0.05), (long, 0.08), (linear, 0.12)]
+    upper = (max(4, n_high // 6), 2 * n_high)
+    many_rows, many_rows_hard, many_rows_small = (
+        replace(stream, n=upper) for stream in (larger, hard, small)
+    )
+    empty = replace(larger, d_z=(d_z_low, d_z_low))
+    for_siblings = [
+        *((plain, 0.15), (wide, 0.05), (long, 0.08), (linear, 0.12)),
+        *((many_rows, 0.5), (many_rows_hard, 0.3), (many_rows_small, 0.4), (empty, 0.5)),
+    ]
     if not stream.categories:
         return [*usual, *for_siblings]
     mixed = replace(small, six_models=0.0, categories=1.0)

@@ -13,6 +13,7 @@ from jaxtyping import Float, Int64
 from numpy.typing import NDArray
 
 from acid_causal.calibration.skew_normal import bounded_shape, fit_skew_normal, skew_normal_logsf
+from acid_causal.calibration.tail_maps import TailMaps
 
 Array = NDArray[np.float64]
 
@@ -28,18 +29,14 @@ _N_KNOT = 400
 _INFORMATION_KNOTS = (0.15, 0.5, 1.2)
 # Further knots in n, for models with `keeps_values`, which are fitted to larger samples.
 _LARGE_N_KNOTS = (2000, 8000)
-# The tail map is known at these quantiles of -log p; beyond them the fit has too few questions.
-_QUANTILES = np.concatenate([np.linspace(0.05, 0.9, 18), [0.95, 0.98, 0.99, 0.995, 0.999]])
 # Unbounded statistics beyond this occur in no fit. The excess adds a quarter of its square to
 # -log p, half of what it would add for a normal statistic.
 _MAX_FITTED = 4.0
 _EXCESS_WEIGHT = 0.25
-# Kinds with fewer questions use the tail map of all kinds together.
-_MIN_QUESTIONS_OF_KIND = 400
 # Below this sum of nonlinear shares a question with d_z >= 2 counts as linear, a kind of its own.
 _NEAR_LINEAR = 0.05
 # Bounds far beyond what a fit can produce; keys as in a weights file.
-_BOUNDS = {"coefficients": 1e4, "mended": 1e4, "low": 100.0, "high": 100.0}
+_BOUNDS = {"coefficients": 1e4, "tail maps": 1e4, "low": 100.0, "high": 100.0}
 
 
 @dataclass(frozen=True)
@@ -47,19 +44,18 @@ class NullRegression:
     """A null given the covariates of `acid_causal.calibration.facts.Facts`.
 
     Models that see only ranks have five covariates and one tail map. Models with `keeps_values`
-    have seven covariates, eight if they know categories, an unbounded statistic, and one tail map
-    for each kind of question.
+    have seven covariates, eight if they know categories, an unbounded statistic, and tail maps for
+    each kind of question and number of rows.
 
     Attributes:
         coefficients: of location, log scale and raw shape on the terms of `_design`.
-        tail_map: points of the tail map, from the -log p of the skew-normal to the final -log p;
-            the second axis holds arguments and values.
+        tail_maps: from the -log p of the skew-normal to the final -log p.
         low: smallest covariates among the questions of the fit; others are clipped to them.
         high: largest covariates, likewise.
     """
 
     coefficients: Float[Array, "3 terms"]
-    tail_map: Float[Array, "kinds 2 points"]
+    tail_maps: TailMaps
     low: Float[Array, " covariates"]
     high: Float[Array, " covariates"]
 
@@ -73,23 +69,16 @@ class NullRegression:
             coefficients=fit_skew_normal(
                 _compressed(statistic) if unbounded else statistic, _design(covariates)
             ),
-            tail_map=np.zeros((1, 2, 1)),
+            tail_maps=TailMaps(np.zeros((1, 1, 2, 1))),
             low=covariates.min(axis=0),
             high=covariates.max(axis=0),
         )
         u = -plain._skew_normal(statistic, covariates)
-        maps = [_fit_tail_map(u)]
-        if unbounded:
-            kind_of = _kind_of(covariates)
-            by_kind = [u[kind_of == kind] for kind in range(_KINDS[covariates.shape[1]])]
-            maps = [
-                _fit_tail_map(some) if len(some) >= _MIN_QUESTIONS_OF_KIND else maps[0]
-                for some in by_kind
-            ]
-        # Shorter maps repeat their last point, so that all have one shape.
-        points = max(one.shape[1] for one in maps)
-        padded = [np.pad(one, ((0, 0), (0, points - one.shape[1])), mode="edge") for one in maps]
-        return replace(plain, tail_map=np.stack(padded))
+        if not unbounded:
+            return replace(plain, tail_maps=TailMaps.fit(u))
+        kinds = _KINDS[covariates.shape[1]]
+        maps = TailMaps.fit_by_kind(u, _kind_of(covariates), _n_of(covariates), kinds)
+        return replace(plain, tail_maps=maps)
 
     @property
     def unbounded(self) -> bool:
@@ -107,12 +96,11 @@ class NullRegression:
         """
         covariates = covariates[:, : len(self.low)]
         u = -self._skew_normal(statistic, covariates)
+        n = _n_of(covariates)
         if not self.unbounded:
-            return -_apply_tail_map(u, self.tail_map[0])
-        kind_of = _kind_of(covariates)
-        mapped = np.empty_like(u)
-        for kind, points in enumerate(self.tail_map):
-            mapped[kind_of == kind] = _apply_tail_map(u[kind_of == kind], points, max_slope=1.0)
+            any_kind = np.zeros(len(u), dtype=np.int64)
+            return -self.tail_maps.apply(u, any_kind, n, max_slope=np.inf)
+        mapped = self.tail_maps.apply(u, _kind_of(covariates), n, max_slope=1.0)
         return -mapped - _EXCESS_WEIGHT * np.square(np.maximum(statistic - _MAX_FITTED, 0))
 
     def _skew_normal(self, statistic: Array, covariates: Array) -> Array:
@@ -124,10 +112,10 @@ class NullRegression:
         return skew_normal_logsf((statistic - location) / np.exp(log_scale), bounded_shape(raw))
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Returns JSON values for the header of a weights file; `tail_map` is "mended" there."""
+        """Returns JSON values for the header of a weights file; `tail_maps` are "mended" there."""
         return {
             "coefficients": self.coefficients.tolist(),
-            "mended": (self.tail_map if self.unbounded else self.tail_map[0]).tolist(),
+            "mended": self.tail_maps.to_list(),
             "low": self.low.tolist(),
             "high": self.high.tolist(),
         }
@@ -140,61 +128,33 @@ class NullRegression:
             ValueError: shapes or values that no fit can produce.
         """
         arrays = {
-            k: np.asarray(table[k], dtype=np.float64)
-            for k in ("coefficients", "mended", "low", "high")
+            k: np.asarray(table[k], dtype=np.float64) for k in ("coefficients", "low", "high")
         }
         covariates = arrays["low"].shape
         if len(covariates) != 1 or covariates[0] not in _KINDS:
             raise ValueError("null distribution with unexpected shapes")
-        kinds = _KINDS[covariates[0]]
-        if kinds == 1:
-            arrays["mended"] = arrays["mended"][None]
+        tail_maps = TailMaps.from_list(table["mended"], _KINDS[covariates[0]])
         terms = _design(np.zeros((1, *covariates))).shape[1]
-        shapes = {
-            "coefficients": (3, terms),
-            "mended": (kinds, 2, arrays["mended"].shape[-1]),
-            "high": covariates,
-        }
-        if any(arrays[k].shape != expected for k, expected in shapes.items()):
+        if arrays["coefficients"].shape != (3, terms) or arrays["high"].shape != covariates:
             raise ValueError("null distribution with unexpected shapes")
         if not all(np.isfinite(values).all() for values in arrays.values()):
             raise ValueError("null distribution with values that are not finite")
-        if any(np.abs(arrays[k]).max() > bound for k, bound in _BOUNDS.items()):
-            raise ValueError("null distribution with values out of range")
         if (arrays["low"] > arrays["high"]).any():
             raise ValueError("null distribution with covariate bounds low above high")
-        steps = np.diff(arrays["mended"], axis=2)
-        rises = (steps > 0).all(axis=1)
-        if kinds > 1:  # shorter maps repeat their last point; see `fit`
-            rises |= (steps == 0).all(axis=1)
-        if not rises.all():
-            raise ValueError("null distribution with a tail map that does not increase")
-        return cls(tail_map=arrays.pop("mended"), **arrays)
-
-
-def _fit_tail_map(u: Float[Array, " m"]) -> Float[Array, "2 points"]:
-    """Maps quantiles of -log p over H0 questions to those of uniform p-values."""
-    points = np.quantile(u, _QUANTILES)
-    # Equal quantiles, as small samples have them, would make the map jump.
-    distinct = np.concatenate([[True], np.diff(points) > 1e-9]) & (points > 1e-9)
-    fitted = np.stack([points[distinct], -np.log1p(-_QUANTILES[distinct])])
-    return np.hstack([np.zeros((2, 1)), fitted])
-
-
-def _apply_tail_map(
-    u: Float[Array, " m"], points: Float[Array, "2 points"], max_slope: float = np.inf
-) -> Float[Array, " m"]:
-    """Interpolates the map at -log p; extrapolates with the last slope, at most `max_slope`."""
-    x, y = np.unique(points, axis=1)
-    if len(x) < 2:
-        return u
-    slope = min((y[-1] - y[-2]) / (x[-1] - x[-2]), max_slope)
-    return np.interp(u, x, y) + slope * np.maximum(u - x[-1], 0)
+        every = {**arrays, "tail maps": tail_maps.points}
+        if any(np.abs(values).max() > _BOUNDS[k] for k, values in every.items()):
+            raise ValueError("null distribution with values out of range")
+        return cls(tail_maps=tail_maps, **arrays)
 
 
 def _compressed(statistic: Float[Array, " m"]) -> Float[Array, " m"]:
     """Leaves statistics up to `_MAX_FITTED` as they are; beyond it they grow like their log."""
     return np.minimum(statistic, _MAX_FITTED) + np.log1p(np.maximum(statistic - _MAX_FITTED, 0))
+
+
+def _n_of(covariates: Float[Array, "m covariates"]) -> Float[Array, " m"]:
+    """Returns the number of rows of each question."""
+    return 200 * np.exp(covariates[:, 0])
 
 
 def _kind_of(covariates: Float[Array, "m covariates"]) -> Int64[NDArray[np.int64], " m"]:

@@ -13,6 +13,7 @@ from oracle import linear_data, random_dag
 from acid_causal import ACID, acid
 from acid_causal.calibration.null import NullDistribution
 from acid_causal.calibration.null_regression import NullRegression, _design
+from acid_causal.calibration.tail_maps import TailMaps
 from acid_causal.errors import AcidWarning, CacheError, InputError, OptionError
 from acid_causal.inference import tester
 from acid_causal.model import ACIDModel, ModelConfig
@@ -38,7 +39,7 @@ def flat_null(location: float, scale: float) -> NullDistribution:
     """The same normal distribution, pooled and whatever the question, up to any n and |S|."""
     coefficients = np.zeros((3, _design(np.zeros((1, 5))).shape[1]))
     coefficients[:2, 0] = location, np.log(scale)
-    unmended = np.zeros((1, 2, 1))
+    unmended = TailMaps(np.zeros((1, 1, 2, 1)))
     conditional = NullRegression(coefficients, unmended, low=np.full(5, -9.0), high=np.full(5, 9.0))
     return NullDistribution((location, scale, 0.0), conditional)
 
