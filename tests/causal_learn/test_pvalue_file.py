@@ -210,37 +210,32 @@ def test_failing_save_leaves_the_old_file_whole(
     assert len(json.loads(path.read_text())["pvalues"]) >= 3
 
 
-def test_killed_while_saving_leaves_the_old_file_whole(tmp_path: Path) -> None:
-    code = (
-        "import os\n"
-        "from oracle import FisherZThroughACID\n"
-        "import numpy as np\n"
-        "test = FisherZThroughACID(np.random.default_rng(0).normal(size=(50, 4)), 'p.json')\n"
-        "test(0, 1)\n"
-        "test.save()\n"
-        "test(0, 2)\n"
-        "os.fsync = lambda file: os._exit(9)\n"
-        "test.save()\n"
-    )
-    environment = os.environ | {"PYTHONPATH": PATHS}
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment)
-    assert done.returncode == 9
-    data = np.random.default_rng(0).normal(size=(50, 4))
-    test = FisherZThroughACID(data, tmp_path / "p.json")
-    assert list(test.pvalue_cache) == [(0, 1, ())]
-
-
 # ---- several processes -------------------------------------------------------------------------
 
 
-def in_processes(*works: Callable[[], None]) -> None:
+def in_processes(*works: Callable[[], None], exit_code: int = 0) -> None:
     context = multiprocessing.get_context("fork")
     processes = [context.Process(target=work) for work in works]
     for process in processes:
         process.start()
     for process in processes:
         process.join()
-    assert [process.exitcode for process in processes] == [0] * len(works)
+    assert [process.exitcode for process in processes] == [exit_code] * len(works)
+
+
+def test_killed_while_saving_leaves_the_old_file_whole(tmp_path: Path) -> None:
+    def save_and_die() -> None:  # in a process of its own
+        test = FisherZThroughACID(table(), tmp_path / "p.json")
+        test(0, 1)
+        test.save()
+        test(0, 2)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(os, "fsync", lambda _: os._exit(9))
+            test.save()
+
+    in_processes(save_and_die, exit_code=9)
+    test = FisherZThroughACID(table(), tmp_path / "p.json")
+    assert list(test.pvalue_cache) == [(0, 1, ())]
 
 
 def add_and_save(path: Path, pvalues: dict[Question, float]) -> None:
