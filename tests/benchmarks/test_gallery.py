@@ -19,10 +19,10 @@ def test_tables_are_those_of_the_benchmarks() -> None:
 
 
 def test_pictures_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gallery, "TABLES", {"wine": gallery.wine})
+    monkeypatch.setattr(gallery, "TABLES", {"iris": gallery.iris})
     gallery.main(out=tmp_path / "new", samples=0)
     (picture,) = (tmp_path / "new").iterdir()
-    assert picture.name == "gallery-wine.png"
+    assert picture.name == "gallery-iris.png"
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 

@@ -2,10 +2,10 @@
 
 import dataclasses
 import re
+import sys
 from pathlib import Path
 
 import pytest
-from matplotlib.figure import Figure
 
 from acid_causal.errors import InputError, OptionError
 from benchmarks import readme
@@ -21,7 +21,11 @@ from benchmarks.readme import DOCUMENTS, block, fill
 @pytest.fixture(autouse=True)
 def pictures_are_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """The experiments' tests draw them, and it takes longer than the tables."""
-    monkeypatch.setattr(Figure, "savefig", lambda *_, **__: None)
+    modules = [value for name, value in sys.modules.items() if "benchmarks.experiments." in name]
+    for module in modules:
+        for name, value in list(vars(module).items()):
+            if getattr(value, "__module__", "").startswith("benchmarks.pictures."):
+                monkeypatch.setattr(module, name, lambda *_, **__: None)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -40,7 +40,7 @@ def null(network: ACIDModel) -> NullDistribution:
 
 
 def fresh_questions(
-    network: ACIDModel, config: StreamConfig, count: int = 3000
+    network: ACIDModel, config: StreamConfig, count: int = 2000
 ) -> tuple[np.ndarray, Facts]:
     """Asks H0 questions of a stream that nothing was fitted to; returns statistics and facts."""
     statistics: list[np.ndarray] = []

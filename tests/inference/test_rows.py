@@ -98,7 +98,7 @@ def test_batches_of_mixed_questions_answer_as_single_ones(model: TrainedModel) -
         (i, j, tuple(k for k in given if k not in (i, j)))
         for i in range(6)
         for j in range(i)
-        for given in ((), (0,), (2,), (1, 3), (0, 2, 4))
+        for given in ((), (2,), (0, 2, 4))
     ]
     together = [r.pvalue for r in tester.test_many(questions)]
     single = [Tester(tester.table, model=model).test(*q).pvalue for q in questions]

@@ -28,7 +28,7 @@ from acid_causal.weights.recipe import TrainingConfig
 
 @pytest.fixture(scope="module")
 def parent(tiny_model: TrainedModel) -> TrainedModel:
-    stream = replace(tiny_model.recipe.stream, entries=1500, n=(30, 60), d_z=(0, 3))
+    stream = replace(tiny_model.recipe.stream, entries=800, n=(30, 60), d_z=(0, 3))
     return replace(tiny_model, recipe=replace(tiny_model.recipe, stream=stream))
 
 

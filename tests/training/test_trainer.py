@@ -32,7 +32,7 @@ RECIPE = Recipe(
     model=ModelConfig(
         e=16, layers=1, attention_heads=2, head_count=4, smoother_rank=16, dropout=0.1
     ),
-    stream=StreamConfig(entries=1500, n=(30, 60), d_z=(0, 3)),
+    stream=StreamConfig(entries=800, n=(30, 60), d_z=(0, 3)),
     training=TrainingConfig(steps=12, checkpoint_every=4, warmup=3),
 )
 # One step that moves no weight by more than 1e-12: what a run starts from remains.
@@ -234,7 +234,7 @@ def test_bfloat16_needs_a_gpu(tmp_path: Path) -> None:
 def test_it_learns(tmp_path: Path) -> None:
     """A few dozen steps lift the AUC on easy questions well above chance, at any seed."""
     stream = StreamConfig(
-        entries=4000,
+        entries=3000,
         n=(100, 100),
         d_z=(1, 2),
         six_models=1.0,
