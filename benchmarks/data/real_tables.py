@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 from sklearn import datasets
+from statsmodels.datasets import fair
 
 from acid_causal.data.sachs import load_sachs
 from acid_causal.errors import unknown
@@ -21,13 +22,23 @@ def _diabetes() -> Array:
     return _with_target(datasets.load_diabetes(return_X_y=True, scaled=False))
 
 
-# Rows x columns: 853 x 11, 442 x 11, 178 x 14, 569 x 31.
+def _marriage() -> Array:
+    """Fair's survey of 1974; occupations, his and hers, are codes of six levels, here from 0."""
+    table = fair.load_pandas().data.to_numpy(float)
+    table[:, list(CATEGORIES["marriage"])] -= 1
+    return table
+
+
+# Rows x columns: 853 x 11, 442 x 11, 178 x 14, 569 x 31, 6366 x 9.
 TABLES: dict[str, Callable[[], Array]] = {
     "sachs": lambda: load_sachs().data,
     "diabetes": _diabetes,
     "wine": lambda: _with_target(datasets.load_wine(return_X_y=True)),
     "breast-cancer": lambda: _with_target(datasets.load_breast_cancer(return_X_y=True)),
+    "marriage": _marriage,
 }
+# Columns that are unordered categories.
+CATEGORIES: dict[str, tuple[int, ...]] = {"marriage": (6, 7)}
 # Ending of a table's name that asks for a coarse copy.
 COARSE = "-coarse"
 

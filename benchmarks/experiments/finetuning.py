@@ -19,20 +19,22 @@ from numpy.typing import NDArray
 
 from acid_causal import ci_test, finetune, load_model
 from acid_causal.synthetic import Stream
+from acid_causal.synthetic.datasets import LabelledDatasets
 from acid_causal.synthetic.draws import seeded
 from acid_causal.weights.checkpoint import TrainedModel
 from benchmarks.data.matched_questions import table_questions
-from benchmarks.data.real_tables import real_table
+from benchmarks.data.real_tables import CATEGORIES, real_table
 from benchmarks.harness.folds import as_questions
 from benchmarks.harness.jobs import Experiment, Job, Results
 from benchmarks.harness.tables import aligned
 from benchmarks.methods import DEFAULT_MODEL, Question
+from benchmarks.methods.mixed import acid_pvalue
 from benchmarks.metrics.ci_metrics import METRICS, metrics_of
 from benchmarks.pictures.finetuning import draw_finetuning
 
 Labelled = tuple[list[Question], NDArray[np.int64]]
 
-TABLES = ("sachs", "diabetes", "diabetes-coarse", "wine-coarse")
+TABLES = ("sachs", "diabetes", "diabetes-coarse", "wine-coarse", "marriage")
 QUICK_TABLES = ("wine-coarse",)
 STEPS, QUICK_STEPS = 500, 40
 NULL_QUESTIONS, QUICK_NULL_QUESTIONS = 15_000, 3000
@@ -80,15 +82,29 @@ def run(job: Job) -> Results:
     name, steps = job.method.partition(":")[2] or DEFAULT_MODEL, job.number("steps")
     model, spent = prepared(name, str(job["table"]), steps, job.seed)
     if job["questions"] == "table":
-        questions, labels = _of_table(job)
+        drawn = _of_table(job)
+        questions, labels = as_questions(drawn.x, drawn.y, drawn.z), drawn.label.numpy()
+        kinds = drawn.categorical
     else:
-        stream = replace(load_model(name).recipe.stream, mechanisms=str(job["questions"]))
+        # Numbers alone: categories would come as indicators.
+        stream = replace(
+            load_model(name).recipe.stream, mechanisms=str(job["questions"]), categories=0.0
+        )
         questions, labels = _of_stream(Stream(stream, job.seed), job.number("datasets"))
+        kinds = None
     start = time.perf_counter()
-    pvalues = np.array([ci_test(x, y, z, model=model).pvalue for x, y, z in questions])
+    if kinds is None:
+        pvalues = [ci_test(x, y, z, model=model).pvalue for x, y, z in questions]
+    else:
+        pvalues = [
+            acid_pvalue(
+                np.hstack([x, y] if z is None else [x, y, z]), np.flatnonzero(codes).tolist(), model
+            )
+            for (x, y, z), codes in zip(questions, kinds.numpy(), strict=True)
+        ]
     seconds = (time.perf_counter() - start) / len(questions)
     return {
-        **metrics_of(pvalues, labels),
+        **metrics_of(np.array(pvalues), labels),
         "finetuning_seconds": spent if steps else None,
         "seconds_per_test": seconds,
     }
@@ -112,20 +128,21 @@ def prepared(name: str, table: str, steps: int, seed: int) -> tuple[TrainedModel
         steps=steps,
         seed=seed,
         null_questions=questions,
+        categorical=CATEGORIES.get(table, ()),
         progress=False,
     )
     return tuned, time.perf_counter() - start
 
 
-def _of_table(job: Job) -> Labelled:
-    drawn = table_questions(
+def _of_table(job: Job) -> LabelledDatasets:
+    return table_questions(
         real_table(str(job["table"])),
         count=job.number("datasets"),
         n=job.number("n"),
         d_z=job.number("d_z"),
         seed=job.seed,
+        categorical=CATEGORIES.get(str(job["table"]), ()),
     )
-    return as_questions(drawn.x, drawn.y, drawn.z), drawn.label.numpy()
 
 
 def _of_stream(stream: Stream, count: int) -> Labelled:

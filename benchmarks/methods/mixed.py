@@ -38,7 +38,7 @@ def mixed_method(name: str) -> Answer:
     base, _, model = name.partition(":")
     if base in ("acid", "acid-codes"):
         loaded = learned.load(model or DEFAULT_MODEL)
-        return lambda table, codes: _acid(table, codes if base == "acid" else (), loaded)
+        return lambda table, codes: acid_pvalue(table, codes if base == "acid" else (), loaded)
     for names, answer in (
         (andrey.MIXED_TESTS, _andrey),
         (ALL_CATEGORICAL, _causal_learn),
@@ -56,7 +56,8 @@ def _number(pvalue: float) -> float:
     return 1.0 if math.isnan(pvalue) else float(pvalue)
 
 
-def _acid(table: Array, codes: Sequence[int], model: TrainedModel) -> float:
+def acid_pvalue(table: Array, codes: Sequence[int], model: TrainedModel) -> float:
+    """Tests the first two columns given the others; `codes` are the columns that are categories."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AcidWarning)
         tester = Tester(table, categorical=codes, model=model)

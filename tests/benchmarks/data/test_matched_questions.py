@@ -7,7 +7,7 @@ from scipy import stats
 from acid_causal.errors import OptionError
 from acid_causal.synthetic.datasets import LabelledDatasets
 from benchmarks.data.matched_questions import NEIGHBOURS, table_questions
-from benchmarks.data.real_tables import TABLES, real_table
+from benchmarks.data.real_tables import CATEGORIES, TABLES, real_table
 
 GAUSSIAN = np.random.default_rng(5).multivariate_normal(np.zeros(4), 0.5 + 0.5 * np.eye(4), 1000)
 
@@ -60,6 +60,39 @@ def test_labels_hold() -> None:
     assert (p[label == 1] < 0.05).mean() > 0.25
 
 
+def test_levels_are_drawn_from_neighbours_in_an_order_of_each_dataset() -> None:
+    """Chi-square holds its level, and sees dependence in each direction of the codes."""
+    rng = np.random.default_rng(6)
+    causes = rng.integers(0, 3, 2000)
+    table = np.column_stack(
+        [causes, (causes + rng.integers(0, 2, 2000)) % 4, rng.normal(size=2000)]
+    )
+    drawn = table_questions(table, count=300, n=150, d_z=0, seed=2, categorical=(0, 1))
+    assert drawn.categorical is not None
+    p: dict[int, list[float]] = {0: [], 1: []}
+    slopes = []
+    for x, y, kinds, label in zip(
+        drawn.x[..., 0].numpy(),
+        drawn.y[..., 0].numpy(),
+        drawn.categorical,
+        drawn.label.tolist(),
+        strict=True,
+    ):
+        if kinds[:2].all():
+            assert set(y) <= {0.0, 1.0, 2.0, 3.0}
+            counts = stats.contingency.crosstab(x, y).count
+            p[label].append(stats.chi2_contingency(counts, correction=False).pvalue)
+            if label:
+                slopes.append(np.corrcoef(x, y)[0, 1])
+    assert len(p[0]) > 40
+    assert stats.binomtest(int(np.sum(np.array(p[0]) < 0.05)), len(p[0]), 0.05).pvalue > 0.001
+    assert np.mean(np.array(p[1]) < 0.05) > 0.6
+    assert min(np.mean(np.array(slopes) > 0.1), np.mean(np.array(slopes) < -0.1)) > 0.12
+    given = table_questions(table, count=4, n=50, d_z=1, seed=3, categorical=(0, 1))
+    assert given.categorical is not None
+    assert given.categorical.shape == (4, 3)
+
+
 def test_seeds() -> None:
     one, same, other = (
         table_questions(GAUSSIAN, count=2, n=20, d_z=1, seed=seed) for seed in (0, 0, 1)
@@ -100,4 +133,10 @@ def test_real_tables(name: str, shape: tuple[int, int]) -> None:
 def test_unknown_table() -> None:
     with pytest.raises(OptionError, match=r"unknown table 'whine'.*wine"):
         real_table("whine")
-    assert set(TABLES) == {"sachs", "diabetes", "wine", "breast-cancer"}
+    assert set(TABLES) == {"sachs", "diabetes", "wine", "breast-cancer", "marriage"}
+
+
+def test_the_mixed_table() -> None:
+    table, codes = real_table("marriage"), list(CATEGORIES["marriage"])
+    assert table.shape == (6366, 9)
+    assert [sorted(set(table[:, k])) for k in codes] == [[0, 1, 2, 3, 4, 5]] * 2
