@@ -49,7 +49,7 @@ def additive_gp(
 ) -> Float[Tensor, "batch n"]:
     """A sum over parents of draws of one-dimensional Gaussian processes with an RBF kernel.
 
-    Each draw is a sum of 64 random Fourier features; training never sees this family.
+    Each draw is a sum of 64 random Fourier features; `acid-ranks` never saw such functions.
     """
     batch, _, p = parents.shape
     features = 64
