@@ -3,7 +3,7 @@
 X and Z are the table's own. Y is drawn row by row from the values of a column in other rows, those
 nearest in Z: no regression, no additive noise. Where X and Y are to be dependent, a function of X
 says which of these values is taken, a low one or a high one, so that the distribution of Y given Z
-stays what it is. The functions are of the families that `acid-ranks` never saw. Levels of a category
+stays what it is. The functions are of families that `acid-ranks` never saw. Levels of a category
 are low or high in an order that is drawn for each dataset.
 """
 
