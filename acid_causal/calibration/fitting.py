@@ -149,7 +149,7 @@ def wider(stream: StreamConfig) -> list[tuple[StreamConfig, float]]:
     empty = replace(larger, d_z=(d_z_low, d_z_low))
     for_siblings = [
         *((plain, 0.15), (wide, 0.05), (long, 0.08), (linear, 0.12)),
-        *((many_rows, 0.5), (many_rows_hard, 0.3), (many_rows_small, 0.4), (empty, 0.5)),
+        *((many_rows, 0.2), (many_rows_hard, 0.1), (many_rows_small, 0.3), (empty, 0.3)),
     ]
     if not stream.categories:
         return [*usual, *for_siblings]

@@ -97,7 +97,7 @@ def test_a_missing_file(tmp_path: Path) -> None:
 def test_shipped_recipes_tell_of_the_stages_before_them(name: str) -> None:
     told = earlier_stages(find_recipe(name))
     assert re.search(
-        r"(second|last) of (two|three|four|five) stages|started from the weights of", told
+        r"(second|last) of (two|three|four|five|six) stages|started from the weights of", told
     )
     assert told.endswith(".")
 
