@@ -34,7 +34,7 @@ class TailMaps:
     @classmethod
     def fit(cls, u: Float[Array, " m"]) -> "TailMaps":
         """Fits one map for all questions, to -log p of the skew-normal."""
-        return cls(_fit_map(u, np.ones_like(u))[None, None])
+        return cls(_fit_map(u, np.ones_like(u), _QUANTILES)[None, None])
 
     @classmethod
     def fit_by_kind(
@@ -53,16 +53,20 @@ class TailMaps:
             kinds: number of kinds.
         """
         weights = _weights_of_sizes(n, len(_SIZES))
-        of_all = _fit_map(u, np.ones_like(u))
+        of_all = _fit_map(u, np.ones_like(u), _QUANTILES)
         maps = []
         for kind in range(kinds):
             some = kind_of == kind
             of_kind = of_all
             if some.sum() >= _MIN_QUESTIONS:
-                of_kind = _fit_map(u[some], np.ones(some.sum()))
+                of_kind = _fit_map(u[some], np.ones(some.sum()), _QUANTILES)
             for weight in weights[some].T:
-                enough = weight.sum() >= _MIN_QUESTIONS
-                maps.append(_fit_map(u[some], weight) if enough else of_kind)
+                count = weight.sum()
+                if count < _MIN_QUESTIONS:
+                    maps.append(of_kind)
+                    continue
+                levels = _QUANTILES[1 - _MIN_BEYOND / count >= _QUANTILES]
+                maps.append(_fit_map(u[some], weight, levels))
         # Shorter maps repeat their last point, so that all have one shape.
         most = max(one.shape[1] for one in maps)
         padded = [np.pad(one, ((0, 0), (0, most - one.shape[1])), mode="edge") for one in maps]
@@ -83,10 +87,10 @@ class TailMaps:
             n: numbers of rows.
             max_slope: a map goes on with its last slope, but with no more than this one.
         """
-        kinds, sizes, *_ = self.points.shape
+        sizes = self.points.shape[1]
         weights = _weights_of_sizes(n, sizes)
         mapped = np.zeros_like(u)
-        for kind in range(kinds):
+        for kind in np.unique(kind_of):
             for size in range(sizes):
                 some = (kind_of == kind) & (weights[:, size] > 0)
                 if some.any():
@@ -135,11 +139,10 @@ def _weights_of_sizes(n: Float[Array, " m"], sizes: int) -> Float[Array, "m size
     return np.stack([np.interp(np.log(n), centres, one) for one in one_each], axis=1)
 
 
-def _fit_map(u: Float[Array, " m"], weight: Float[Array, " m"]) -> Float[Array, "2 points"]:
+def _fit_map(
+    u: Float[Array, " m"], weight: Float[Array, " m"], levels: Float[Array, " quantiles"]
+) -> Float[Array, "2 points"]:
     """Maps weighted quantiles of -log p over H0 questions to those of uniform p-values."""
-    levels = _QUANTILES
-    if (weight < 1).any():
-        levels = levels[levels <= 1 - _MIN_BEYOND / weight.sum()]
     order = np.argsort(u)
     shares = np.cumsum(weight[order]) - weight[order]
     points = np.interp(levels * shares[-1], shares, u[order])

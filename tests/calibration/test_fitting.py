@@ -129,6 +129,13 @@ def test_the_null_is_fitted_beyond_the_sizes_of_training() -> None:
     assert any(config.wide > 0.2 for config, _ in mixture)
     values = wider(replace(STREAM, siblings=0.2))
     assert [config.d_z[1] for config, _ in values if config.mechanisms == "linear"] == [3]
+    assert [config.n for config, _ in values if config.d_z == (0, 0)] == [(10, 120)]
+    many_rows = [c for c, _ in wider(replace(STREAM, siblings=0.2, n=(40, 600))) if c.n[0] > 40]
+    assert [(c.n, c.d_z, c.driven) for c in many_rows] == [
+        ((100, 1200), (0, 4), 0.3),
+        ((100, 1200), (0, 4), 1.0),
+        ((100, 1200), (0, 3), 0.3),
+    ]
     papers = StreamConfig(six_models=1.0, driven=0.0)
     ((config, share),) = wider(papers)
     assert (config.six_models, share) == (1.0, 0.75)
