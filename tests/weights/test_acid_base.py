@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 from numpy.typing import NDArray
+from scipy import stats
 
 from acid_causal import Tester, ci_test, discover
 from acid_causal.errors import AcidWarning
@@ -34,11 +35,16 @@ def log10_p_of_pairs(x: Array, y: Array, z: Array) -> list[float]:
     return [one.log_pvalue / np.log(10) for one in found]
 
 
-def rejections(questions: list[Question]) -> int:
-    """Counts rejections at .05 among questions of one shape, which are asked together."""
+def p_values(questions: list[Question]) -> Array:
+    """Computes the p-values of questions of one shape, which are asked together."""
     in_batches = get_method("acid:acid-base").in_batches
     assert in_batches is not None
-    return sum(p < 0.05 for p in in_batches(questions))
+    return np.array(in_batches(questions))
+
+
+def rejections(questions: list[Question]) -> int:
+    """Counts rejections at .05 among questions of one shape."""
+    return int((p_values(questions) < 0.05).sum())
 
 
 def noises(rng: Generator, n: int, rho: float) -> tuple[Array, Array]:
@@ -91,6 +97,16 @@ def test_independent(draw: Draw, n: int) -> None:
     """At a level of .05 more than 7 of 40 come once in two thousand times."""
     tables = [draw(np.random.default_rng(k), n, 0.0) for k in range(40)]
     assert rejections([(t[:, :1], t[:, 1:2], t[:, 2:]) for t in tables]) <= 7
+
+
+@pytest.mark.parametrize("n", [50, 500])
+def test_without_z_the_level_holds(n: int) -> None:
+    """Without Z the statistic depends on ranks alone, so this is the level on all such tables."""
+    rng, count = np.random.default_rng(0), 600
+    p = p_values([(*rng.normal(size=(2, n, 1)), None) for _ in range(count)])
+    for level in (0.05, 0.01):
+        low, high = stats.binom.interval(0.998, count, level)
+        assert low <= (p < level).sum() <= high
 
 
 @pytest.mark.parametrize(
