@@ -57,12 +57,13 @@ def _is_shape(hint: Any) -> bool:
 
 def _check_some_calls(function: Any, typechecker: Any) -> Callable[..., Any]:
     checked: list[Callable[..., Any]] = []  # made when first needed: it takes a millisecond
+    # A function within a function is made anew at each call, and its code is not.
+    code = function.__code__
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
-        # A function within a function is made anew at each call, and its code is not.
-        kind = (function.__code__, *map(_kind, args), *map(_kind, kwargs.values()))
+        kind = (code, *map(_kind, args), *map(_kind, kwargs.values()))
         _calls[kind] = number = _calls[kind] + 1
         if number > ALWAYS and number & (number - 1):
             return function(*args, **kwargs)
@@ -74,9 +75,21 @@ def _check_some_calls(function: Any, typechecker: Any) -> Callable[..., Any]:
 
 
 def _kind(argument: Any) -> Any:
-    if not isinstance(argument, np.ndarray | torch.Tensor):
-        return type(argument)
-    return type(argument), argument.dtype, *(min(size, 2) for size in argument.shape)
+    of_type = type(argument)
+    if not _is_array(of_type):
+        return of_type
+    return of_type, argument.dtype, _axes(argument.shape)
+
+
+# Half a million calls a run: what they share is looked up.
+@functools.cache
+def _is_array(of_type: type) -> bool:
+    return issubclass(of_type, np.ndarray | torch.Tensor)
+
+
+@functools.lru_cache(100_000)
+def _axes(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(min(size, 2) for size in shape)
 
 
 jaxtyping.jaxtyped = jaxtyped  # type: ignore[assignment]
