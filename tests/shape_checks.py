@@ -21,6 +21,7 @@ import jaxtyping
 import numpy as np
 import torch
 
+_ARRAYS = (np.ndarray, torch.Tensor)
 # So many calls of each kind are checked in any case.
 ALWAYS = 4
 
@@ -75,18 +76,12 @@ def _check_some_calls(function: Any, typechecker: Any) -> Callable[..., Any]:
 
 
 def _kind(argument: Any) -> Any:
-    of_type = type(argument)
-    if not _is_array(of_type):
-        return of_type
-    return of_type, argument.dtype, _axes(argument.shape)
+    if not isinstance(argument, _ARRAYS):
+        return type(argument)
+    return type(argument), argument.dtype, _axes(argument.shape)
 
 
-# Half a million calls a run: what they share is looked up.
-@functools.cache
-def _is_array(of_type: type) -> bool:
-    return issubclass(of_type, np.ndarray | torch.Tensor)
-
-
+# A run asks half a million times, mostly about the same shapes.
 @functools.lru_cache(100_000)
 def _axes(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(min(size, 2) for size in shape)
