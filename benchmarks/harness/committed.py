@@ -1,5 +1,6 @@
 """Reads the committed results, from which documents are made."""
 
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -20,7 +21,19 @@ def committed(experiment: Experiment) -> tuple[pd.DataFrame, list[str]]:
     Raises:
         InputError: Rows are missing; tables need all rows.
     """
-    store = Store(RESULTS / f"{experiment.name}.csv", experiment)
+    path = RESULTS / f"{experiment.name}.csv"
+    modified = path.stat().st_mtime_ns if path.exists() else None
+    rows, absent = _read(experiment, path, modified)
+    return rows.copy(), list(absent)
+
+
+# Documents ask for the same rows many times.
+@cache
+def _read(
+    experiment: Experiment, path: Path, modified: int | None
+) -> tuple[pd.DataFrame, list[str]]:
+    """Reads the rows once for each time at which the file was modified."""
+    store = Store(path, experiment)
     methods = store.methods()
     if not methods:
         command = f"python -m benchmarks {experiment.name}"

@@ -113,15 +113,21 @@ def summarise(rows: pd.DataFrame, *axes: str) -> pd.DataFrame:
         One row for each (axes, method) with the mean of each metric and, in `METRIC_half`, the half
         width of its interval.
     """
-    summary = []
     key = [*axes, "method"]
-    for names, folds in rows.groupby(key, sort=False):
+    folds_of: dict[tuple[object, ...], list[int]] = {}
+    for place, names in enumerate(rows[key].itertuples(index=False, name=None)):
+        folds_of.setdefault(names, []).append(place)
+    # Taken out of the table once: pandas takes long to cut it into thousands of small ones.
+    scores = rows[list(METRICS)].to_numpy(dtype=float)
+    seconds = rows["seconds_per_test"].to_numpy(dtype=float)
+    summary = []
+    for names, folds in folds_of.items():
         if len(folds) < FOLDS:
             continue
         assert len(folds) == FOLDS, (names, len(folds))
         row: dict[str, object] = dict(zip(key, names, strict=True))
-        for name in METRICS:
-            row[name], row[f"{name}_half"] = fold_interval(folds[name].to_numpy(dtype=float))
-        row["seconds_per_test"] = folds["seconds_per_test"].mean()
+        for name, mean, half in zip(METRICS, *fold_interval(scores[folds]), strict=True):
+            row[name], row[f"{name}_half"] = mean, half
+        row["seconds_per_test"] = seconds[folds].mean()
         summary.append(row)
     return pd.DataFrame(summary)

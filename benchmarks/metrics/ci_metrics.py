@@ -32,14 +32,16 @@ def metrics_of(
     }
 
 
-def fold_interval(values: NDArray[np.float64], level: float = 0.95) -> tuple[float, float]:
+def fold_interval(
+    values: NDArray[np.float64], level: float = 0.95
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Returns the mean over folds and the half width of its Student t interval.
 
     Args:
-        values: One value for each fold, shape (folds,), at least two.
+        values: One value, or several, for each fold: shape (folds, ...), at least two folds.
         level: Coverage of the interval.
     """
     # scipy.stats.t and sem give the same numbers, twenty times slower.
-    standard_error = np.std(values, ddof=1) / np.sqrt(len(values))
+    standard_error = np.std(values, axis=0, ddof=1) / np.sqrt(len(values))
     half = special.stdtrit(len(values) - 1, (1 + level) / 2) * standard_error
-    return float(np.mean(values)), float(half)
+    return np.mean(values, axis=0), half

@@ -15,7 +15,7 @@ MIB = 2**20
 
 def mib_of_one_test(n: int, d_z: int = 5) -> float:
     cost = in_fresh_process(
-        time_test, "acid", n, d_z, mode="default", device="cpu", threads=1, seed=0
+        time_test, "acid", n, d_z, mode="default", device="cpu", threads=1, seed=0, repeats=1
     )
     assert cost.peak_mib is not None
     return cost.peak_mib

@@ -250,13 +250,13 @@ def test_it_learns_what_a_table_is_like(parent: TrainedModel) -> None:
     z = rng.normal(size=(400, 3))
     x = np.abs(z) + 0.3 * rng.normal(size=(400, 3))
     values = torch.from_numpy(np.column_stack([z, x])).float()
-    stream = TableStream(values, 0, entries=4000)
+    stream = TableStream(values, 0, entries=2000)
     network = copy.deepcopy(parent.network)
-    config = TrainingConfig(steps=50, learning_rate=5e-3, warmup=5)
+    config = TrainingConfig(steps=40, learning_rate=5e-3, warmup=5)
 
     def auc() -> float:
         logits, labels = [], []
-        for number in range(15):
+        for number in range(10):
             batch = stream.draw(seeded("fresh", number))
             with torch.no_grad():
                 scored = score_pairs(network, transform_batch(batch, network.transform))

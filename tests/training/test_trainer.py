@@ -234,7 +234,7 @@ def test_bfloat16_needs_a_gpu(tmp_path: Path) -> None:
 def test_it_learns(tmp_path: Path) -> None:
     """A few dozen steps lift the AUC on easy questions well above chance, at any seed."""
     stream = StreamConfig(
-        entries=3000,
+        entries=1500,
         n=(100, 100),
         d_z=(1, 2),
         six_models=1.0,
@@ -242,7 +242,7 @@ def test_it_learns(tmp_path: Path) -> None:
         wide=0.0,
         noise_ratio=(0.3, 0.6),
     )
-    recipe = replace(RECIPE, stream=stream, training=TrainingConfig(steps=60, learning_rate=5e-3))
+    recipe = replace(RECIPE, stream=stream, training=TrainingConfig(steps=50, learning_rate=5e-3))
     network = Trainer(recipe, tmp_path, CPU).run(progress=False).eval()
     logits, labels = [], []
     for number in range(12):

@@ -127,12 +127,12 @@ def test_a_rule_that_asks_too_much_gives_way_to_one_that_asks_nothing() -> None:
     assert orient(star, "clearest", ask, known, most=0).rule == "clearest"
 
 
-def test_a_thousand_variables_cost_seconds() -> None:
-    d, rng = 1000, np.random.default_rng(0)
+def test_hundreds_of_variables_cost_seconds() -> None:
+    d, rng = 500, np.random.default_rng(0)
     linked = np.triu(rng.random((d, d)) < 0.01, 1)
     skeleton = Skeleton(linked | linked.T, {}, 1)
     apart = np.argwhere(~skeleton.linked).tolist()
     skeleton.sepsets.update({(i, j): [()] for i, j in apart})
     start = time.process_time()
     orient(skeleton, "first", lambda *_: 0.5, {})
-    assert time.process_time() - start < 30
+    assert time.process_time() - start < 4
