@@ -34,8 +34,9 @@ _ROWS_OF_RANK, _MAX_RANK_FACTOR = 300, 2.5
 _ROWS_OF_FUNCTION, _MIN_RANK = 4, 8
 # Entries of a basis: memory is about 25 bytes for each.
 _MAX_ENTRIES = 14_000_000
-# Squared differences computed at once, for sets of hundreds of variables.
-_MAX_SQUARES = 5_000_000
+# Squared differences of a set that are computed at once, chosen to fit a CPU's cache; but at least
+# those of a few rows, for sets of hundreds of variables.
+_AT_ONCE, _FEW_ROWS = 60_000, 16
 # A target counts as a function of Z if interpolation between neighbours errs by less than this;
 # with fewer rows than `_MIN_ROWS` that is not tested.
 _MAX_FUNCTION_ERROR, _MIN_ROWS = 2e-3, 30
@@ -306,14 +307,14 @@ def fit_fine_smoothers(
         return torch.cat([layout.sums(half) for half in squares.chunk(2, dim=1)], dim=1)
 
     def additive(squares: Tensor) -> Tensor:
-        return _two_scales(of_variables(squares)).mean(1)
+        return _two_scales_(of_variables(squares)).mean(1)
 
     def joint(squares: Tensor) -> Tensor:
         squares = of_variables(squares)
         distance = squares.mean(1) * (2 * d_z / (d_z + 1))
         smooth = torch.exp(-0.5 * distance)
         rough = distance.div(_ROUGH**2).add_(1).reciprocal_()
-        return _two_scales(squares).mean(1).add_(rough).mul_(0.25).add_(smooth, alpha=0.5)
+        return _two_scales_(squares).mean(1).add_(rough).mul_(0.25).add_(smooth, alpha=0.5)
 
     dtype, both = ranks.dtype, torch.cat([z, ranks], dim=2).double()
     linear = _in_eigenbasis(both / math.sqrt(2 * d_z), dtype)
@@ -336,14 +337,15 @@ def fine_rank(n: int, rank: int) -> int:
     return min(round(rank * growth), max(_MIN_RANK, min(n // _ROWS_OF_FUNCTION, _MAX_ENTRIES // n)))
 
 
-def _two_scales(squares: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+def _two_scales_(squares: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     """Computes the mean of a wide and a narrow rational quadratic kernel, 1 / (1 + square / width).
 
-    Over their common denominator there is one division, which takes longer than the rest.
+    Over their common denominator there is one division, which takes longer than the rest. It is
+    done in place: most of the time of a large new array is that of its memory.
     """
     a, b = _WIDE**-2, _NARROW**-2
     denominator = squares.mul(a * b).add_(a + b).mul_(squares).add_(1)
-    return squares.mul(0.5 * (a + b)).add_(1).div_(denominator)
+    return squares.mul_(0.5 * (a + b)).add_(1).div_(denominator)
 
 
 def _nystroem(
@@ -367,8 +369,8 @@ def _kernel_matrix(
     z: Float[Tensor, "batch n d"], at: Float[Tensor, "batch m d"], kernel: Kernel
 ) -> Float[Tensor, "batch n m"]:
     parts = []
-    for rows in row_blocks(z.shape[1], max(1, _MAX_SQUARES // (at.shape[1] * at.shape[2]))):
-        squares = (z[:, rows].mT[..., None] - at.mT[:, :, None]).square()  # (batch, d, rows, m)
+    for rows in row_blocks(z.shape[1], max(_FEW_ROWS, _AT_ONCE // at[0].numel())):
+        squares = (z[:, rows].mT[..., None] - at.mT[:, :, None]).square_()  # (batch, d, rows, m)
         parts.append(kernel(squares.flatten(2)).unflatten(1, squares.shape[2:]))
     return torch.cat(parts, dim=1)
 
@@ -507,20 +509,20 @@ def _preference(
 
 
 def _in_eigenbasis(basis: Float[Tensor, "batch n m"], dtype: torch.dtype) -> Smoother:
-    """Builds a smoother from a basis, which is overwritten; `dtype` is its precision."""
-    return in_eigenbasis(basis, *eigenvectors(basis), dtype)
+    """Builds a smoother from a basis, which is centred in place; `dtype` is its precision."""
+    basis -= basis.mean(dim=1, keepdim=True)
+    return in_eigenbasis(basis, *eigenvectors(basis.mT @ basis), dtype)
 
 
 def eigenvectors(
-    basis: Float[Tensor, "batch n m"],
+    products: Float[Tensor, "batch m m"],
 ) -> tuple[Float[Tensor, "batch m"], Float[Tensor, "batch m m"]]:
-    """Centres a basis in place, and finds its eigenbasis.
+    """Finds the eigenbasis of a centred basis, given the products of its columns.
 
     Returns:
         Its squared singular values, and the map to the eigenbasis.
     """
-    basis -= basis.mean(dim=1, keepdim=True)
-    s, vectors = eigh(basis.mT @ basis)
+    s, vectors = eigh(products)
     s = s.clamp(min=0)
     # Directions of rounding errors are dropped; otherwise they would be scaled to unit length.
     keep = s > 1e-5 * s[..., -1:].clamp(min=1e-6)
@@ -531,12 +533,16 @@ def in_eigenbasis(
     basis: Float[Tensor, "batch n m"],
     s: Float[Tensor, "batch m"],
     vectors: Float[Tensor, "batch m m"],
-    dtype: torch.dtype,
+    dtype: torch.dtype | None = None,
 ) -> Smoother:
-    """Builds a smoother from a centred basis and its `eigenvectors`."""
+    """Builds a smoother from a centred basis and its `eigenvectors`.
+
+    Its precision is `dtype`, or that of the basis.
+    """
     batch, n, m = basis.shape
     ridges = torch.tensor(RIDGES, dtype=s.dtype, device=s.device)
     shrink = s[:, None, :] / (s[:, None, :] + ridges[:, None])
+    dtype = dtype or basis.dtype
     u = torch.empty(batch, n, m, dtype=dtype, device=s.device)
     leverage = torch.empty(batch, len(RIDGES), n, dtype=dtype, device=s.device)
     for rows in row_blocks(n):
