@@ -8,7 +8,7 @@ import typer
 
 from acid_causal import defaults
 from acid_causal.cli.destinations import claim_file
-from acid_causal.cli.options import Device, Json, Threads, set_threads
+from acid_causal.cli.options import Device, Json, Overwrite, Threads, set_threads
 from acid_causal.cli.output import Stopped, print_json, warnings_as_lines
 from acid_causal.errors import WriteError
 
@@ -41,6 +41,7 @@ def train(
     null_questions: Annotated[
         int, typer.Option(min=1000, help="Independent datasets to fit the null distribution to.")
     ] = defaults.NULL_QUESTIONS,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Train a model, fit its null distribution and write OUT/NAME.safetensors.
@@ -78,7 +79,8 @@ def train(
     if not resume:
         weights = folder / f"{read.name}.safetensors"
         sources = [recipe] if start is None else [recipe, Path(start)]
-        claim_file("--out", weights, read=sources, overwrite=state_file(folder).exists())
+        replaces = overwrite or state_file(folder).exists()
+        claim_file("--out", weights, read=sources, overwrite=replaces)
     try:
         with warnings_as_lines(at_once=True):
             path = train_model(

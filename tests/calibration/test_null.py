@@ -182,7 +182,7 @@ def test_kinds_of_questions_with_categories_have_nulls_of_their_own() -> None:
 
 def test_unbounded_statistics_hold_in_the_body_and_grow_in_the_tail() -> None:
     rng = np.random.default_rng(8)
-    known, fresh = facts(4_000, rng), facts(20_000, rng)
+    known, fresh = facts(8_000, rng), facts(20_000, rng)
     # The more of a relation is nonlinear the larger is what regressions leave.
     draws = [
         rng.normal(-2, 1, len(f.n)) + 2 * f.nonlinear_x * f.nonlinear_y + 0.3 * np.log(f.n)

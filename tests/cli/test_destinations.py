@@ -12,6 +12,7 @@ from commands import RunCommand
 from acid_causal.cli.destinations import claim_file, claim_folder
 from acid_causal.errors import OptionError, WriteError
 from acid_causal.report.file_names import FILES
+from acid_causal.training import trainer
 
 
 @pytest.fixture(autouse=True)
@@ -87,14 +88,22 @@ def test_weights_are_not_written_over(run_command: RunCommand, weights: Path) ->
     assert weights.read_bytes() == before
 
 
-def test_training_leaves_finished_weights(run_command: RunCommand, weights: Path) -> None:
+def test_training_leaves_finished_weights(
+    run_command: RunCommand, weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = weights.read_bytes()
     Path("recipe.toml").write_text('name = "tiny"\n')
     done = run_command("train", "recipe.toml", "--out", weights.parent)
     assert (done.code, "tiny.safetensors' is there already" in done.err) == (2, True)
-    done = run_command("train", "recipe.toml", "--out", weights.parent, "--from", weights)
-    assert (done.code, "which is read" in done.err) == (2, True)
+    for more in ([], ["--overwrite"]):
+        done = run_command(
+            "train", "recipe.toml", "--out", weights.parent, "--from", weights, *more
+        )
+        assert (done.code, "which is read" in done.err) == (2, True)
     assert weights.read_bytes() == before
+    monkeypatch.setattr(trainer, "train_model", lambda *_, **__: weights)
+    done = run_command("train", "recipe.toml", "--out", weights.parent, "--overwrite")
+    assert (done.code, done.out) == (0, f"wrote {weights}\n")
 
 
 def test_claims_make_nothing(tmp_path: Path) -> None:

@@ -195,8 +195,8 @@ def test_warnings_are_lines(
     assert done.err.splitlines() == [
         "warning: the column 'id' looks like a row number, not like a variable; leave it out",
         "warning: (a, sex | ) holds a column of few different values, and tiny was trained on "
-        "continuous ones: its p-values are extrapolated; --null permutation draws them from the "
-        "data",
+        "continuous ones: its p-values are extrapolated; --null checked checks rejections by "
+        "permuting the rows",
     ]
     again = run_command("discover", csv, "--model", weights, "--drop", "id,sex")
     assert (again.code, again.err) == (0, "")

@@ -290,7 +290,7 @@ def test_each_kind_is_warned_of_once(tiny_model: TrainedModel, plain: np.ndarray
 
 
 def test_fitted_nulls_point_to_permutations(tiny_model: TrainedModel, plain: np.ndarray) -> None:
-    with pytest.warns(AcidWarning, match='null="permutation" draws them from the data'):
+    with pytest.warns(AcidWarning, match='null="checked" checks rejections by permuting the rows'):
         ci_test(plain[:10, 0], plain[:10, 1], model=tiny_model)
     with pytest.warns(AcidWarning, match="power there is unknown"):
         ci_test(plain[:10, 0], plain[:10, 1], model=tiny_model, null="permutation", permutations=19)

@@ -59,7 +59,9 @@ class Fitted:
     """
 
     options: Mapping[str, float] = MappingProxyType({})
-    beyond_training = 'its p-values are extrapolated; null="permutation" draws them from the data'
+    beyond_training = (
+        'its p-values are extrapolated; null="checked" checks rejections by permuting the rows'
+    )
     needs_predictions = False
 
     def __init__(self, name: str, null: FittedNull) -> None:
