@@ -14,6 +14,7 @@ TESTS = {
     "ACID": ("acid", "acid"),
     "KCI": ("kci", "kcit"),
     "RCIT": ("rcit", "rcit"),
+    "RCoT": ("andrey-rcot", "andrey-rcot"),
     "Fisher-z": ("fisherz", "fisherz"),
 }
 ROUGH = ("gp", "steps", "switching")

@@ -26,7 +26,7 @@ LARGE = 10_000
 QUICK_SAMPLE_SIZES, QUICK_DIMENSIONS, QUICK_DATASETS = (200, 1000), (1,), 20
 FIRST_SEED = 10_000_000
 
-METHODS = ("acid", "kcit", "rcit", "fisherz")
+METHODS = ("acid", "kcit", "rcit", "andrey-rcot", "fisherz")
 QUICK_METHODS = ("acid", "fisherz")
 LARGEST_N = {"kcit": 400, "rcit": 4000}
 LEVEL = 0.05

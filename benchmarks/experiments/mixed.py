@@ -119,6 +119,7 @@ def run(job: Job) -> Results:
 
 def report(rows: pd.DataFrame, picture: Path) -> str:
     """Prints means over cells by relation and kinds, and draws them."""
+    rows = _in_order(rows)
     draw_mixed(rows, LEVEL, picture)
     header = ("relation", "X and Y", "Z", "method", "cells", "AUC", "Type I", "power", "ms a test")
     cells = [
@@ -135,6 +136,16 @@ def report(rows: pd.DataFrame, picture: Path) -> str:
     caption = f"Level {LEVEL}; {halves}; means over cells."
     notes = [SAMPLED_NOTE] if SLOWEST in set(rows["method"]) else []
     return "\n".join([caption, *notes, "", aligned(header, cells)])
+
+
+def _in_order(rows: pd.DataFrame) -> pd.DataFrame:
+    """Sorts rows by relation and by the kinds of variables, which not every |Z| has."""
+    orders = {"relation": RELATIONS, "pair": PAIRS, "given": GIVEN}
+    return rows.sort_values(
+        list(orders),
+        key=lambda column: column.map(orders[str(column.name)].index),
+        kind="stable",
+    )
 
 
 MIXED = Experiment(

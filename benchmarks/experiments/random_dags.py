@@ -51,7 +51,17 @@ PRINTED_COLUMNS = {"auc": "AUC", "actual_power": "power*", "type_1": "Type I err
 FIRST_SEED = 9_500_000
 LEVEL = 0.05
 
-METHODS = ("acid", "kcit", "rcit", "fisherz", "scit", "scit-two-sided", "lcit", "gcm")
+METHODS = (
+    "acid",
+    "kcit",
+    "rcit",
+    "andrey-rcot",
+    "fisherz",
+    "scit",
+    "scit-two-sided",
+    "lcit",
+    "gcm",
+)
 QUICK_METHODS = ("acid", "kcit", "rcit", "fisherz")
 # With fewer rows RCIT rejects everything; see the note on it in `benchmarks.methods`.
 RCIT_SMALLEST_N = 101

@@ -34,10 +34,22 @@ def _read(
 ) -> tuple[pd.DataFrame, list[str]]:
     """Reads the rows once for each time at which the file was modified."""
     store = Store(path, experiment)
-    methods = store.methods()
+    methods = _in_order(store.methods(), experiment)
     if not methods:
         command = f"python -m benchmarks {experiment.name}"
         raise InputError(f"{store.path.name} has no rows; {command} makes them.")
     jobs, absent = store.complete(experiment.jobs(methods, False), experiment.unit)
     good = [row for row in store.rows(jobs) if not row["error"]]
     return frame(good, experiment.columns), absent
+
+
+def _in_order(methods: list[str], experiment: Experiment) -> list[str]:
+    """Sorts methods as the experiment lists them, whatever the order in which they were run."""
+
+    def place(method: str) -> int:
+        for name in (method, method.partition(":")[0]):
+            if name in experiment.methods:
+                return experiment.methods.index(name)
+        return len(experiment.methods)
+
+    return sorted(methods, key=place)

@@ -73,7 +73,7 @@ _STYLES = {
     "causalts": MethodStyle("KCI (causalts)", PURPLE, (0, (5, 1, 2, 1)), "H"),
     "andrey-kci": MethodStyle("KCI (andrey)", OLIVE, (0, (5, 1.5)), "s"),
     "andrey-kci-rank": MethodStyle("KCI (andrey, low rank)", ORANGE, (0, (5, 1, 1, 1)), "d"),
-    "andrey-rcot": MethodStyle("RCoT (andrey)", GREEN, (0, (2, 1)), "P"),
+    "andrey-rcot": MethodStyle("RCoT (andrey)", PURPLE, (0, (2, 1)), "P"),
     "degen_gauss": MethodStyle("degenerate Gaussian", ORANGE, (0, (2, 1)), "s"),
     "cond_gauss": MethodStyle("conditional Gaussian", VERMILION, (0, (4, 1)), "^"),
     "pillai": MethodStyle("Pillai's trace", GREEN, (0, (6, 1)), "D"),
