@@ -48,7 +48,9 @@ SITUATIONS = (
     Situation("heavy-tailed noise", ("heavy-tails",)),
     Situation("binary, ordinal and count columns among the continuous", ("mixed",)),
     Situation(
-        "unordered categories among the columns, or alone", ("some-categories", "all-categories")
+        "unordered categories among the columns, or alone; 200 rows",
+        ("some-categories", "all-categories"),
+        n=(200, 200),
     ),
     Situation("relations that jump or switch", ("steps", "switching")),
     Situation("random smooth functions", ("gp",), remedy=SMALLER_SETS),
@@ -102,7 +104,7 @@ def by_n() -> str:
 def _by_size(rows: pd.DataFrame, sizes: list[int]) -> Iterator[str]:
     small = rows["d_z"] <= 10
     for cells in (*(rows[small & (rows["n"] == n)][LEVEL] for n in sizes), rows[~small][LEVEL]):
-        yield f"{_short(cells.mean())} [{_short(cells.max())}]"
+        yield f"{_short(cells.mean())} [{_short(cells.max())}]" if len(cells) else "–"
 
 
 def _short(share: float) -> str:
