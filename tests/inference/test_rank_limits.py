@@ -68,7 +68,7 @@ def test_what_holds_is_not(model: TrainedModel, case: str) -> None:
 def test_it_is_said_once_and_with_what_to_do(model: TrainedModel) -> None:
     x, y, z = draw_case("clusters", 300, 1, dependent=False, seed=0)
     tester = Tester(np.column_stack([x, y, z]), model=model)
-    with pytest.warns(AcidWarning, match=r'Z has a wide gap in \(X1, X2 \| X3\).*null="perm'):
+    with pytest.warns(AcidWarning, match=r'Z has a wide gap in \(X1, X2 \| X3\).*null="checked'):
         tester.test(0, 1, (2,))
     assert GAP in tester.test(0, 1, (2,)).unlike_training  # warnings are errors
 
