@@ -162,7 +162,7 @@ def _additive_products(
     """Does the same with the mean of kernels of the single coordinates."""
     d = z.shape[2]
     whitened = _whitening(_additive_kernel(at, at))
-    weights, error = _weights(*_in_eigenbasis(_additive_kernel(z, at), whitened), v)
+    weights, error = _weights(*_from_kernel(_additive_kernel(z, at), whitened), v)
     products = z.new_zeros(*v.shape[:2], d, d)
     for rows in _blocks_of_differences(z, at):
         apart = _differences(z[:, rows], at)
@@ -187,15 +187,15 @@ def _smoother(
     kernel = z.new_empty(*z.shape[:2], at.shape[1])
     for rows in row_blocks(z.shape[1]):
         kernel[:, rows] = _kernel(_squares(z[:, rows], at))
-    return _in_eigenbasis(kernel, _whitening(_kernel(_squares(at, at))), dtype)
+    return _from_kernel(kernel, _whitening(_kernel(_squares(at, at))), dtype)
 
 
-def _in_eigenbasis(
+def _from_kernel(
     kernel: Float[Tensor, "sets n m"],
     whitened: Float[Tensor, "sets m m"],
     dtype: torch.dtype | None = None,
 ) -> tuple[Smoother, Float[Tensor, "sets m m"]]:
-    """Returns the same, given the kernel of rows and knots, which is centred in place."""
+    """Does what `_smoother` does, given the kernel of rows and knots, which is centred in place."""
     kernel -= kernel.mean(dim=1, keepdim=True)
     products = torch.zeros_like(whitened)
     for rows in row_blocks(kernel.shape[1]):

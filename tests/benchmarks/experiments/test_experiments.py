@@ -15,6 +15,7 @@ from acid_causal.data.sachs import load_sachs
 from benchmarks.command_line import run_experiment
 from benchmarks.experiments import EXPERIMENTS, calibration, sachs_graph, six_models
 from benchmarks.harness import folds
+from benchmarks.harness.committed import committed
 from benchmarks.harness.jobs import Job
 from benchmarks.harness.runner import attempt
 from benchmarks.harness.store import frame
@@ -208,6 +209,22 @@ def test_transforms() -> None:
     np.testing.assert_array_equal(np.argmax(scores, axis=0), np.argmax(data, axis=0))
     np.testing.assert_allclose(scores.mean(axis=0), 0, atol=0.02)
     np.testing.assert_allclose(np.exp(sachs_graph.TRANSFORMS["log"](data)), data)
+
+
+def test_the_picture_of_sachs_leads_with_acid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[list[str]] = []
+    monkeypatch.setattr(
+        sachs_graph, "draw_sachs", lambda rows, *_: drawn.append(list(rows["method"].unique()))
+    )
+    rows, _ = committed(sachs_graph.SACHS_GRAPH)
+    assert {"acid-checked", "andrey-rcot"} <= set(rows["method"])
+    sachs_graph.report(rows, tmp_path / "sachs-graph.png")
+    another_model = rows.assign(method=rows["method"].replace("acid", "acid:mine"))
+    sachs_graph.report(another_model, tmp_path / "sachs-graph.png")
+    peers = ["kci", "rcit", "fisherz"]
+    assert drawn == [["acid", *peers], ["acid:mine", *peers]]
 
 
 def test_sachs_jobs_and_report(tmp_path: Path) -> None:
