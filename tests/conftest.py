@@ -75,6 +75,9 @@ def tiny_model() -> TrainedModel:
         nonlinear_x=np.zeros(m),
         nonlinear_y=np.zeros(m),
         categories=np.zeros(m),
+        few_values=np.zeros(m),
+        ties_x=np.zeros(m),
+        ties_y=np.zeros(m),
     )
     # Each of the covariates matters to this null, so that none can be forgotten unnoticed.
     location = facts.covariates()[:, :5] @ [0.2, -0.1, 0.3, -0.2, 0.3]

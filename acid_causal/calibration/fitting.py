@@ -118,7 +118,8 @@ def wider(stream: StreamConfig) -> list[tuple[StreamConfig, float]]:
     - `many_rows`, `many_rows_hard`, `many_rows_small`, for such models too: the upper part of the
       range of n, where what regressions leave shows most, and which batches of n alone make rare.
     - `empty`, likewise: no Z, so that its many questions cost little.
-    - `mixed`, for models trained on categories: tables with categories, given few variables.
+    - `mixed`, `mixed_empty`, `mixed_rows` and `mixed_long`, for models trained on categories:
+      tables with categories, and with numbers of few values, given few variables or none.
 
     Returns:
         Streams, each with its weight; the training stream has weight .25.
@@ -153,8 +154,11 @@ def wider(stream: StreamConfig) -> list[tuple[StreamConfig, float]]:
     ]
     if not stream.categories:
         return [*usual, *for_siblings]
-    mixed = replace(small, six_models=0.0, categories=1.0)
-    return [*usual, *for_siblings, (mixed, 0.3)]
+    mixed = replace(small, six_models=0.0, categories=1.0, coarse=0.4)
+    mixed_empty, mixed_rows = replace(mixed, d_z=empty.d_z), replace(mixed, n=upper)
+    mixed_long = replace(mixed, long=1.0, n_long=20_000)
+    for_categories = [(mixed, 0.3), (mixed_empty, 0.2), (mixed_rows, 0.2), (mixed_long, 0.02)]
+    return [*usual, *for_siblings, *for_categories]
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,14 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import NDArray
 
-from acid_causal.calibration.facts import Facts
-from acid_causal.calibration.null_regression import (
+from acid_causal.calibration.designs import (
+    CATEGORY_COVARIATES,
+    FEW_VALUED_COVARIATES,
     NUMERIC_COVARIATES,
     RANK_COVARIATES,
-    NullRegression,
 )
+from acid_causal.calibration.facts import Facts
+from acid_causal.calibration.null_regression import NullRegression
 from acid_causal.calibration.reference import Reference
 from acid_causal.calibration.skew_normal import bounded_shape, fit_skew_normal, skew_normal_logsf
 from acid_causal.choices import FITTED
@@ -78,14 +80,22 @@ class ConditionalNull:
     """The null given all facts of a question.
 
     Attributes:
-        regression: on all covariates.
+        regression: on the covariates of any question.
+        few_valued: on those of a question with categories or numbers of few values, whose statistic
+            has another distribution; None in old weights files and for models of numbers.
     """
 
     regression: NullRegression
+    few_valued: NullRegression | None
 
     def logsf(self, statistic: Float[Array, " m"], facts: Facts) -> Float[Array, " m"]:
         """See `FittedNull`."""
-        return self.regression.logsf(statistic, facts.covariates())
+        covariates = facts.covariates()
+        log_p = self.regression.logsf(statistic, covariates)
+        few = facts.are_few_valued
+        if self.few_valued is not None and few.any():
+            log_p[few] = self.few_valued.logsf(statistic[few], covariates[few])
+        return log_p
 
 
 @dataclass(frozen=True)
@@ -111,12 +121,15 @@ class NullDistribution:
         pooled: location, scale and shape of the paper's null.
         conditional: the null given all facts of a question.
         sized: the null given only its sizes; None in old weights files.
+        few_valued: the null given all facts of questions with categories or numbers of few values;
+            see `ConditionalNull`.
         reference: summary of the targets used in the fit; None in old weights files.
     """
 
     pooled: tuple[float, float, float]
     conditional: NullRegression
     sized: NullRegression | None = None
+    few_valued: NullRegression | None = None
     reference: Reference | None = None
 
     @classmethod
@@ -137,14 +150,21 @@ class NullDistribution:
             unbounded: whether the statistic is unbounded, as in models with `keeps_values`.
         """
         conditional, sized = facts.covariates(), facts.sizes().covariates()
-        used = conditional.shape[1] if facts.categories.any() else NUMERIC_COVARIATES
-        used = used if unbounded else RANK_COVARIATES
-        conditional, sized = conditional[:, :used], sized[:, :used]
         location, log_scale, raw = fit_skew_normal(pooled, np.ones((len(pooled), 1)))
+        of_pooled = float(location[0]), float(np.exp(log_scale[0])), float(bounded_shape(raw)[0])
+        if not (unbounded and facts.categories.any()):
+            used = NUMERIC_COVARIATES if unbounded else RANK_COVARIATES
+            return cls(
+                of_pooled,
+                conditional=NullRegression.fit(statistic, conditional[:, :used]),
+                sized=NullRegression.fit(statistic, sized[:, :used]),
+            )
+        few = facts.are_few_valued
         return cls(
-            pooled=(float(location[0]), float(np.exp(log_scale[0])), float(bounded_shape(raw)[0])),
-            conditional=NullRegression.fit(statistic, conditional),
-            sized=NullRegression.fit(statistic, sized),
+            of_pooled,
+            conditional=NullRegression.fit(statistic[~few], conditional[~few, :NUMERIC_COVARIATES]),
+            sized=NullRegression.fit(statistic, sized[:, :CATEGORY_COVARIATES]),
+            few_valued=NullRegression.fit(statistic[few], conditional[few]),
         )
 
     @property
@@ -171,7 +191,7 @@ class NullDistribution:
         if name == "pooled":
             return PooledNull(*self.pooled)
         if name == "conditional":
-            return ConditionalNull(self.conditional)
+            return ConditionalNull(self.conditional, self.few_valued)
         if self.sized is None:
             raise OptionError(
                 "the model's file holds no sized null; run `acid-causal calibrate` to fit all nulls"
@@ -187,7 +207,12 @@ class NullDistribution:
             "conditional": conditional.pop("coefficients"),
             **conditional,
         }
-        for name, kept in (("sized", self.sized), ("reference", self.reference)):
+        parts = {
+            "sized": self.sized,
+            "few_valued": self.few_valued,
+            "reference": self.reference,
+        }
+        for name, kept in parts.items():
             if kept is not None:
                 table[name] = kept.to_dict()
         return table
@@ -203,10 +228,17 @@ class NullDistribution:
         largest = np.abs([location, scale, shape]).max()
         if not largest <= _MAX_PARAMETER or scale < 1 / _MAX_PARAMETER:
             raise ValueError("null distribution without a finite location and a positive scale")
-        sized, reference = table.get("sized"), table.get("reference")
+        sized, few_valued = (
+            None if name not in table else NullRegression.from_dict(table[name])
+            for name in ("sized", "few_valued")
+        )
+        if few_valued is not None and len(few_valued.low) != FEW_VALUED_COVARIATES:
+            raise ValueError("null distribution with unexpected shapes")
+        reference = table.get("reference")
         return cls(
             pooled=(location, scale, shape),
             conditional=NullRegression.from_dict({**table, "coefficients": table["conditional"]}),
-            sized=None if sized is None else NullRegression.from_dict(sized),
+            sized=sized,
+            few_valued=few_valued,
             reference=None if reference is None else Reference.from_dict(reference),
         )

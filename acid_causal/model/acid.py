@@ -46,7 +46,7 @@ from acid_causal.model.regression.smoothers import (
     residualise,
     residualise_,
 )
-from acid_causal.model.transform import rank_normal, robust, standardise, tame
+from acid_causal.model.transform import rank_normal, robust, standardise, tame, tie_chance
 
 # Input channels of an entry: see `Channels`.
 _CHANNELS = 2 + 2 * SMOOTHERS
@@ -122,6 +122,8 @@ class TargetEncoding(Lifted):
         nonlinear: share of the least-squares residual that the best smoother explains; 0 without
             `keeps_values`.
         determined: which components are functions of Z up to numerical error.
+        ties: the chance that two rows have equal values, of each component; see
+            `acid_causal.model.transform.tie_chance`.
         d_z: size of the conditioning set.
         categories: the targets are categories, and components indicators of their levels.
     """
@@ -130,6 +132,7 @@ class TargetEncoding(Lifted):
     explained: Float[Tensor, "m components"]
     nonlinear: Float[Tensor, "m components"]
     determined: Bool[Tensor, "m components"]
+    ties: Float[Tensor, "m components"]
     d_z: int
     categories: bool = False
 
@@ -268,6 +271,7 @@ class ACIDModel(nn.Module):
                 explained=_of_targets(regressed.explained, t),
                 nonlinear=_of_targets(regressed.nonlinear, t),
                 determined=_of_targets(regressed.determined, t),
+                ties=_of_targets(tie_chance(columns), t),
                 d_z=conditioning.d_z,
             )
 
@@ -300,6 +304,7 @@ class ACIDModel(nn.Module):
                 explained=_of_targets(regressed.explained, t),
                 nonlinear=_of_targets(regressed.nonlinear, t),
                 determined=_of_targets(regressed.determined, t),
+                ties=_ties_of_levels(x),
                 d_z=conditioning.d_z,
                 categories=True,
             )
@@ -567,6 +572,12 @@ def _without_rounding_errors(
         explained=regressed.explained * there,
         nonlinear=regressed.nonlinear * there,
     )
+
+
+def _ties_of_levels(x: Float[Tensor, "batch t n levels"]) -> Float[Tensor, "m levels"]:
+    """Computes the chance that two rows have the same level, once for each level."""
+    chance = x.mean(dim=2).square().sum(dim=2, keepdim=True)
+    return chance.expand(-1, -1, x.shape[3]).flatten(0, 1)
 
 
 def _of_targets(columns: Shaped[Tensor, "batch columns"], t: int) -> Shaped[Tensor, "m d"]:

@@ -29,6 +29,20 @@ def rank_normal(columns: Float[Tensor, "batch n d"]) -> Float[Tensor, "batch n d
     return _unit(score).to(columns.dtype).transpose(1, 2)
 
 
+def tie_chance(columns: Float[Tensor, "batch columns n"]) -> Float[Tensor, "batch columns"]:
+    """Computes the chance that two rows, drawn with replacement, have equal values of a column.
+
+    It is 1/n if all values differ, .5 for a coin and 1 for a constant.
+    """
+    n = columns.shape[2]
+    ordered = columns.detach().sort(dim=2).values
+    if not (ordered[..., 1:] == ordered[..., :-1]).any():
+        return torch.full_like(ordered[..., 0], 1 / n)
+    below = torch.searchsorted(ordered, ordered)
+    upto = torch.searchsorted(ordered, ordered, right=True)
+    return ((upto - below).sum(dim=2) / n**2).to(columns.dtype)
+
+
 def standardise(columns: Float[Tensor, "batch n d"]) -> Float[Tensor, "batch n d"]:
     """Shifts and scales to mean 0 and variance 1; a constant column becomes 0."""
     return _unit(columns.transpose(1, 2).double()).to(columns.dtype).transpose(1, 2)

@@ -1,7 +1,7 @@
 """An endless stream of labelled batches; batch k is a pure function of (seed, k)."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -17,7 +17,7 @@ from acid_causal.synthetic.categories import (
     indicators,
     with_indicators,
 )
-from acid_causal.synthetic.draws import integer, rand, seeded
+from acid_causal.synthetic.draws import coin, integer, rand, seeded
 from acid_causal.synthetic.sem import Domain, simulate_mixed, standardise
 from acid_causal.synthetic.siblings import draw_siblings
 from acid_causal.synthetic.six_models import draw_six_models
@@ -33,7 +33,12 @@ _SHARES = (
     "measured",
     "long",
     "categories",
+    "coarse",
 )
+
+
+# In coarse batches, the chance that a target has few values, and that they are two.
+_CUT, _TWO_VALUES = 0.7, 0.6
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,7 @@ class StreamConfig:
         max_batch: largest number of datasets in a batch.
         categories: share of batches with unordered categories among their variables, the six models
             excepted; see `acid_causal.synthetic.categories`.
+        coarse: share of batches in which most numeric targets have only two or three values.
     """
 
     entries: int = 16_000
@@ -86,6 +92,7 @@ class StreamConfig:
     n_long: int = 10_000
     max_batch: int = 64
     categories: float = 0.0
+    coarse: float = 0.0
 
     def __post_init__(self) -> None:
         require(self.entries >= 1, "entries", self.entries, "at least 1")
@@ -171,6 +178,13 @@ class Stream:
 
     def draw(self, generator: Generator, *, n: int | None = None, d_z: int | None = None) -> Batch:
         """Draws a batch; n and d_z are random unless given."""
+        batch = self._draw(generator, n, d_z)
+        # No number is drawn without, so that older streams stay as they were.
+        if self.config.coarse and float(rand(generator, 1)) < self.config.coarse:
+            return replace(batch, x=_coarse(batch.x, generator))
+        return batch
+
+    def _draw(self, generator: Generator, n: int | None, d_z: int | None) -> Batch:
         c = self.config
         if n is None:
             low, high = c.n
@@ -301,6 +315,21 @@ class _Kinds:
         )
         dependent = dependent[:, order][:, :, order]
         return Batch(z, x[:, numbers], dependent, source, of_levels, self.of_z)
+
+
+def _coarse(
+    x: Float[Tensor, "batch target n d_x"], generator: Generator
+) -> Float[Tensor, "batch target n d_x"]:
+    """Cuts most components of targets at one or two random quantiles into 0, 1 and 2.
+
+    This keeps labels: functions of independent variables are independent.
+    """
+    batch, t, n, d_x = x.shape
+    low, high = (0.05 + 0.9 * rand(generator, batch, t, 1, d_x) for _ in range(2))
+    high = torch.where(coin(generator, _TWO_VALUES, batch, t, 1, d_x) > 0, torch.inf, high)
+    rank = x.argsort(dim=2).argsort(dim=2) / n
+    values = (rank >= low).to(x.dtype) + (rank >= high).to(x.dtype)
+    return torch.where(coin(generator, _CUT, batch, t, 1, d_x) > 0, values, x)
 
 
 def _between_two(label: Bool[Tensor, " batch"]) -> Bool[Tensor, "batch 2 2"]:

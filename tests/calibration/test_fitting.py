@@ -62,6 +62,9 @@ def fresh_questions(
                 nonlinear_x=0 * ones,
                 nonlinear_y=0 * ones,
                 categories=0 * ones,
+                few_values=0 * ones,
+                ties_x=0 * ones,
+                ties_y=0 * ones,
             )
         )
         statistics.append(scored.logit.double().numpy()[keep])

@@ -1,6 +1,6 @@
 """Null distributions: fits against known parameters."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -23,6 +23,9 @@ def facts(m: int, rng: np.random.Generator) -> Facts:
         nonlinear_x=rng.uniform(0, 1, m),
         nonlinear_y=rng.uniform(0, 1, m),
         categories=np.zeros(m),
+        few_values=np.zeros(m),
+        ties_x=1 / 50 + np.zeros(m),
+        ties_y=1 / 50 + np.zeros(m),
     )
 
 
@@ -114,7 +117,7 @@ def test_heavy_tails_are_mended() -> None:
     assert (p["pooled"] < 0.001).mean() > 0.005
     # Beyond the last point p keeps falling, and never reaches nought.
     far = np.array([50.0, 100.0, 200.0])
-    few = Facts(*(np.full(3, v) for v in (200.0, 2.0, 0.3, 0.3, 1.0, 0.0, 0.0, 0.0)))
+    few = Facts(*(np.full(3, v) for v in (200.0, 2.0, 0.3, 0.3, 1.0, *[0.0] * 6)))
     log_p = null.fitted("conditional").logsf(far, few)
     assert (np.diff(log_p) < 0).all()
     assert np.isfinite(log_p).all()
@@ -142,8 +145,8 @@ def test_beyond_the_range_of_the_fit_the_nearest_null_is_used() -> None:
     rng = np.random.default_rng(3)
     null = fit(rng.normal(size=2000), facts(2000, rng))
     one = np.ones(1)
-    zero = ("explained_x", "explained_y", "nonlinear_x", "nonlinear_y", "categories")
-    nothing = dict.fromkeys(zero, 0 * one)
+    others = {field.name for field in fields(Facts)} - {"n", "d_z", "pairs"}
+    nothing = dict.fromkeys(others, 0 * one)
     far = Facts(n=1e6 * one, d_z=100 * one, pairs=one, **nothing)
     edge = Facts(
         n=200 * np.exp(null.conditional.high[:1]),
@@ -178,6 +181,39 @@ def test_kinds_of_questions_with_categories_have_nulls_of_their_own() -> None:
         for level in (0.05, 0.01):
             share = np.mean(p[fresh.categories == count] < level)
             assert share == pytest.approx(level, abs=0.25 * level + 0.003)
+
+
+def test_questions_of_few_values_have_a_null_of_their_own() -> None:
+    rng = np.random.default_rng(10)
+
+    def draw(m: int) -> tuple[np.ndarray, Facts]:
+        pairs = np.array([(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (2, 0)])
+        categories, few = pairs[rng.integers(0, 6, m)].T.astype(float)
+        ties = 1 / rng.integers(2, 8, (2, m))
+        f = replace(facts(m, rng), categories=categories, few_values=few)
+        f = replace(f, ties_x=ties[0], ties_y=ties[1])
+        # Few values have a wider distribution; the more of them, the less.
+        scale = np.exp((categories + few) / 4 + np.log(f.ties_x * f.ties_y) / 8)
+        return rng.normal(categories - few, scale), f
+
+    statistic, f = draw(20_000)
+    null = NullDistribution.fit(statistic, statistic, f, unbounded=True)
+    again = NullDistribution.from_dict(null.to_dict())
+    statistic, f = draw(40_000)
+    log_p = null.fitted("conditional").logsf(statistic, f)
+    np.testing.assert_array_equal(again.fitted("conditional").logsf(statistic, f), log_p)
+    p = np.exp(log_p)
+    for categories, few in {(0, 0), (0, 2), (1, 1), (2, 0)}:
+        some = (f.categories == categories) & (f.few_values == few)
+        for of_ties in (f.ties_x < 0.2, f.ties_x > 0.4):
+            assert np.mean(p[some & of_ties] < 0.05) == pytest.approx(0.05, abs=0.02)
+    # That of numbers does not know of the others.
+    numbers = ~f.are_few_valued
+    alone = replace(null, few_valued=None).fitted("conditional").logsf(statistic, f)
+    np.testing.assert_array_equal(alone[numbers], log_p[numbers])
+    assert not np.isclose(alone[~numbers], log_p[~numbers]).any()
+    with pytest.raises(ValueError, match="shapes"):
+        NullDistribution.from_dict(null.to_dict() | {"few_valued": null.conditional.to_dict()})
 
 
 def test_unbounded_statistics_hold_in_the_body_and_grow_in_the_tail() -> None:

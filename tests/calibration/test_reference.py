@@ -101,6 +101,7 @@ def test_summary_of_an_encoding_by_hand() -> None:
         explained=torch.zeros(2, 1),
         nonlinear=torch.zeros(2, 1),
         determined=torch.zeros(2, 1, dtype=torch.bool),
+        ties=torch.zeros(2, 1),
         d_z=0,
     )
     size, unevenness = np.split(np.exp(summarise(encoding)), 2, axis=1)

@@ -11,8 +11,9 @@ from causallearn.search.ConstraintBased.PC import pc
 from oracle import linear_data, random_dag
 
 from acid_causal import ACID, acid
+from acid_causal.calibration.designs import DESIGNS
 from acid_causal.calibration.null import NullDistribution
-from acid_causal.calibration.null_regression import NullRegression, _design
+from acid_causal.calibration.null_regression import NullRegression
 from acid_causal.calibration.tail_maps import TailMaps
 from acid_causal.errors import AcidWarning, CacheError, InputError, OptionError
 from acid_causal.inference import tester
@@ -37,7 +38,7 @@ def ask(test: ACID) -> float:
 
 def flat_null(location: float, scale: float) -> NullDistribution:
     """The same normal distribution, pooled and whatever the question, up to any n and |S|."""
-    coefficients = np.zeros((3, _design(np.zeros((1, 5))).shape[1]))
+    coefficients = np.zeros((3, DESIGNS[5].terms(np.zeros((1, 5))).shape[1]))
     coefficients[:2, 0] = location, np.log(scale)
     unmended = TailMaps(np.zeros((1, 1, 2, 1)))
     conditional = NullRegression(coefficients, unmended, low=np.full(5, -9.0), high=np.full(5, 9.0))

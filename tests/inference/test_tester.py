@@ -171,6 +171,9 @@ def test_the_null_is_asked_with_the_facts_of_the_question(
         nonlinear_x=np.zeros(1),
         nonlinear_y=np.zeros(1),
         categories=np.zeros(1),
+        few_values=np.zeros(1),
+        ties_x=np.full(1, 1 / 120),
+        ties_y=np.full(1, 1 / 120),
     )
     expected = np.exp(tiny_model.null.fitted("conditional").logsf(statistic, facts))[0]
     got = ci_test(x, y, z, model=tiny_model)

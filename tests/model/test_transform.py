@@ -3,7 +3,7 @@
 import torch
 from scipy.stats import norm, rankdata
 
-from acid_causal.model.transform import rank_normal, robust, standardise, tame
+from acid_causal.model.transform import rank_normal, robust, standardise, tame, tie_chance
 
 
 def test_rank_normal_is_the_normal_score_of_the_mean_rank() -> None:
@@ -82,3 +82,10 @@ def test_taming_leaves_the_middle_alone_and_keeps_the_order() -> None:
     torch.testing.assert_close(tame(x[x.abs() <= 2]), x[x.abs() <= 2])
     torch.testing.assert_close(tame(-x), -tame(x))
     assert tame(torch.tensor(1e6)) < 20
+
+
+def test_tie_chance_is_that_of_two_rows_drawn_with_replacement() -> None:
+    columns = torch.tensor([[3.0, 1.0, 3.0, 2.0], [5.0, 5.0, 5.0, 5.0], [4.0, 3.0, 2.0, 1.0]])
+    expected = (columns[:, :, None] == columns[:, None]).float().mean(dim=(1, 2))
+    torch.testing.assert_close(tie_chance(columns[None])[0], expected)
+    torch.testing.assert_close(tie_chance(columns[None, 2:])[0], expected[2:])

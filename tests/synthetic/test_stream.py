@@ -164,3 +164,19 @@ def test_long_tables_are_drawn_now_and_then() -> None:
     n = [Stream(config, 0)[k].x.shape[2] for k in range(40)]
     assert max(n) <= 60
     assert 10 < sum(size > 30 for size in n) < 30
+
+
+def test_targets_of_coarse_batches_have_few_values() -> None:
+    config = StreamConfig(n=(50, 60), six_models=0.3, coarse=0.5)
+    counts = []
+    for number in range(40):
+        batch, before = Stream(config, 3)[number], Stream(replace(config, coarse=0.0), 3)[number]
+        assert torch.equal(batch.z, before.z)
+        assert torch.equal(batch.dependent, before.dependent)
+        targets = batch.x.mT.flatten(0, 2)
+        values = torch.tensor([len(one.unique()) for one in targets])
+        assert ((values <= 3) | (values == 50) | (values > 40)).all()
+        counts.append((values <= 3).float().mean())
+    none = torch.tensor(counts) == 0
+    assert 0.3 < none.float().mean() < 0.7
+    assert 0.6 < torch.tensor(counts)[~none].mean() < 0.8

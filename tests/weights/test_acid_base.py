@@ -109,6 +109,24 @@ def test_without_z_the_level_holds(n: int) -> None:
         assert low <= (p < level).sum() <= high
 
 
+@pytest.mark.parametrize("n", [200, 2000])
+@pytest.mark.parametrize(("levels", "categorical"), [(2, False), (3, False), (3, True), (6, True)])
+def test_few_values_keep_the_level(levels: int, categorical: bool, n: int) -> None:
+    """Every pair of 35 independent columns, without Z."""
+    rng, columns = np.random.default_rng(levels), 35
+    table = np.column_stack(
+        [rng.choice(levels, n, p=rng.dirichlet(np.full(levels, 5.0))) for _ in range(columns)]
+    )
+    coded = range(columns) if categorical else ()
+    tester = Tester(table.astype(float), model="acid-base", categorical=list(coded))
+    questions = [(i, j, ()) for i in range(columns) for j in range(i)]
+    p = np.array([one.pvalue for one in tester.test_many(questions)])
+    for level in (0.05, 0.01):
+        # Beside chance, the null errs by up to a third.
+        low, high = stats.binom.interval(0.998, len(p), level)
+        assert low / 1.3 <= (p < level).sum() <= 1.3 * high
+
+
 @pytest.mark.parametrize(
     ("case", "d_z", "most"),
     [
