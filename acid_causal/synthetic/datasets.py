@@ -78,6 +78,7 @@ _STREAMS = {
     "gp": StreamConfig(mechanisms="gp"),
     "switching": StreamConfig(mechanisms="switching"),
     "mixed": StreamConfig(discrete=0.4),
+    "few-values": StreamConfig(discrete=0.4, coarse=1.0),
     "heavy-tails": StreamConfig(noises="heavy"),
 }
 # Streams with categories, and the least share of them among the variables of a dataset.
@@ -92,6 +93,7 @@ def null_datasets(stream: str, count: int, n: int, d_z: int, seed: int) -> Label
         stream: "training" (the stream of `acid-ranks`, continuous), "hard" (strong common causes,
             little noise), a family of mechanisms of which `acid-ranks` saw none ("steps", "gp",
             "switching"), "mixed" (as training, with two in five columns of 2 to 8 ordered levels),
+            "few-values" (as "mixed", with X and Y of two or three values in most datasets),
             "heavy-tails" (as training, with all noise log-normal or Student's t with two degrees of
             freedom), "six-models" (the chains and the fork of `six_models`), "some-categories"
             (graphs as in training, with a share of unordered categories that varies from none to

@@ -46,7 +46,7 @@ SITUATIONS = (
     Situation("continuous columns, 50 to 500 rows, \\|Z\\| up to 10", ("training",)),
     Situation("the same, with strong common causes and little noise", ("hard",)),
     Situation("heavy-tailed noise", ("heavy-tails",)),
-    Situation("binary, ordinal and count columns among the continuous", ("mixed",)),
+    Situation("binary, ordinal and count columns, also as X and Y", ("mixed", "few-values")),
     Situation(
         "unordered categories among the columns, or alone; 200 rows",
         ("some-categories", "all-categories"),

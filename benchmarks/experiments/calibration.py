@@ -26,8 +26,12 @@ from benchmarks.methods.mixed import ALL_CATEGORICAL, mixed_method
 from benchmarks.pictures.quantiles import draw_quantiles
 
 # The training stream, its hardest part (strong common causes), three mechanisms that `acid-ranks`
-# never saw, continuous and discrete columns, heavy-tailed noise, and the paper's data models.
-NUMERIC = ("training", "hard", "steps", "gp", "switching", "mixed", "heavy-tails", "six-models")
+# never saw, continuous and discrete columns, X and Y of two or three values, heavy-tailed noise, and
+# the paper's data models.
+NUMERIC = (
+    *("training", "hard", "steps", "gp", "switching"),
+    *("mixed", "few-values", "heavy-tails", "six-models"),
+)
 # Unordered categories among numbers, and alone.
 ALL_CATEGORIES = "all-categories"
 WITH_CATEGORIES = ("some-categories", ALL_CATEGORIES)
