@@ -139,15 +139,15 @@ class TargetEncoding(Lifted):
     @property
     def nbytes(self) -> int:
         """Bytes of the tensors."""
-        return sum(tensor.nbytes for tensor in self._tensors().values())
+        return sum(tensor.nbytes for tensor in self.tensors().values())
 
     def __getitem__(self, index: Tensor | slice) -> "TargetEncoding":
         """Selects targets; a slice copies nothing."""
-        return self.holding({name: tensor[index] for name, tensor in self._tensors().items()})
+        return self.holding({name: tensor[index] for name, tensor in self.tensors().items()})
 
     def side_by_side(self, t: int) -> "TargetEncoding":
         """Joins each run of t targets into one target with t times the components; a view."""
-        tensors = self._tensors().items()
+        tensors = self.tensors().items()
         joined = {name: tensor.unflatten(0, (-1, t)).flatten(1, 2) for name, tensor in tensors}
         return self.holding(joined)
 
@@ -155,7 +155,8 @@ class TargetEncoding(Lifted):
         """Builds an encoding of the same kind of targets from other tensors."""
         return TargetEncoding(**tensors, d_z=self.d_z, categories=self.categories)
 
-    def _tensors(self) -> dict[str, Tensor]:
+    def tensors(self) -> dict[str, Tensor]:
+        """Returns the tensors by name."""
         return {name: value for name, value in vars(self).items() if isinstance(value, Tensor)}
 
 

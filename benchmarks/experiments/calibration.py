@@ -26,8 +26,8 @@ from benchmarks.methods.mixed import ALL_CATEGORICAL, mixed_method
 from benchmarks.pictures.quantiles import draw_quantiles
 
 # The training stream, its hardest part (strong common causes), three mechanisms that `acid-ranks`
-# never saw, continuous and discrete columns, X and Y of two or three values, heavy-tailed noise, and
-# the paper's data models.
+# never saw, continuous and discrete columns, X and Y of two or three values, heavy-tailed noise,
+# and the paper's data models.
 NUMERIC = (
     *("training", "hard", "steps", "gp", "switching"),
     *("mixed", "few-values", "heavy-tails", "six-models"),

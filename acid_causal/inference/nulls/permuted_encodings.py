@@ -28,6 +28,8 @@ from acid_causal.model.numerics import eigh
 # Principal components that are kept of a head's features; in shipped models they have 99 % of the
 # norm of the covariance that a statistic is made of.
 _COMPONENTS = 4
+# Tensors of an encoding whose last axis is that of the rows.
+_OF_ROWS = ("features", "norms", "residuals")
 # Smallest number of rows in a cell. Smaller cells hold the level a little more often where
 # regressions fail, and find less, as a permutation keeps the sums of each cell (benchmarks/LOG.md).
 _SMALLEST = 10
@@ -184,12 +186,11 @@ class _Targets:
         encodings = [self._encodings[self._index[place]] for place in places]
         joined, draws = _join(encodings), taken.shape[1]
         rows = torch.tensor(taken, device=joined.features.device)
-        copies = {
-            name: getattr(joined, name).repeat_interleave(draws, dim=0)
-            for name in ("spread", "explained", "nonlinear", "determined")
-        }
-        for name in ("features", "norms", "residuals"):
-            part: Tensor = getattr(joined, name)
+        copies: dict[str, Tensor] = {}
+        for name, part in joined.tensors().items():
+            if name not in _OF_ROWS:
+                copies[name] = part.repeat_interleave(draws, dim=0)
+                continue
             copies[name] = part.new_empty(len(places) * draws, *part.shape[1:])
             if part.numel():
                 # One by one: a target fits a CPU cache, and the copies come out contiguous.
@@ -215,6 +216,7 @@ def _with_few_features(network: ACIDModel, encoding: TargetEncoding) -> TargetEn
 
 
 def _join(encodings: Sequence[TargetEncoding]) -> TargetEncoding:
-    names = ("features", "norms", "spread", "residuals", "explained", "nonlinear", "determined")
-    joined = {name: torch.cat([getattr(one, name) for one in encodings]) for name in names}
-    return encodings[0].holding(joined)
+    parts = [one.tensors() for one in encodings]
+    return encodings[0].holding(
+        {name: torch.cat([one[name] for one in parts]) for name in parts[0]}
+    )
