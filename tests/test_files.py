@@ -2,16 +2,15 @@
 
 import multiprocessing
 import os
-import resource
 import signal
 import stat
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import torch
+from full_disk import full_disk
 from safetensors.torch import save_file
 
 from acid_causal import files
@@ -123,17 +122,6 @@ def test_readers_and_writers_at_once(tmp_path: Path) -> None:
 
 
 # ---- real failures ---------------------------------------------------------------------
-
-
-@contextmanager
-def full_disk() -> Iterator[None]:
-    """No file of this process may grow beyond 1 kB; the error is that of a quota."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.mark.parametrize("content", ["x" * 5000, b"x" * 5000])

@@ -1,11 +1,10 @@
 """The log of a run: nothing needs it, and nothing of it is lost."""
 
 import os
-import resource
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from full_disk import full_disk
 
 from acid_causal.errors import AcidWarning
 from acid_causal.training.metrics import MetricsLog, read_metrics
@@ -64,19 +63,9 @@ def test_a_lost_log_is_named(path: Path) -> None:
     assert [line["step"] for line in read_metrics(path)] == [4]
 
 
-@pytest.fixture
-def full_disk() -> Iterator[None]:
-    """No file of this process may grow beyond 1 kB."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
-@pytest.mark.usefixtures("full_disk")
 def test_a_run_goes_on_where_the_disk_is_full(path: Path) -> None:
     goes_on = pytest.warns(AcidWarning, match=r"File too large: the run goes on without '.*metrics")
-    with goes_on, MetricsLog(path, 5) as log:
+    with goes_on, full_disk(), MetricsLog(path, 5) as log:
         for step in range(6, 2000):
             log.write(step=step, loss=0.5, source="driven")
         log.flush()
