@@ -139,6 +139,15 @@ def test_the_null_is_fitted_beyond_the_sizes_of_training() -> None:
         ((100, 1200), (0, 4), 1.0),
         ((100, 1200), (0, 3), 0.3),
     ]
+    with_categories = wider(replace(STREAM, siblings=0.2, n=(40, 600), categories=0.2))
+    mixed = [config for config, _ in with_categories if config.categories == 1]
+    assert all(config.coarse for config in mixed)
+    assert [(c.n, c.d_z) for c in mixed[:3]] == [
+        ((10, 1200), (0, 3)),
+        ((10, 1200), (0, 0)),
+        ((100, 1200), (0, 3)),
+    ]
+    assert (mixed[3].long, mixed[3].n_long) == (1, 20_000)
     papers = StreamConfig(six_models=1.0, driven=0.0)
     ((config, share),) = wider(papers)
     assert (config.six_models, share) == (1.0, 0.75)

@@ -196,10 +196,10 @@ def test_questions_of_few_values_have_a_null_of_their_own() -> None:
         scale = np.exp((categories + few) / 4 + np.log(f.ties_x * f.ties_y) / 8)
         return rng.normal(categories - few, scale), f
 
-    statistic, f = draw(20_000)
+    statistic, f = draw(8_000)
     null = NullDistribution.fit(statistic, statistic, f, unbounded=True)
     again = NullDistribution.from_dict(null.to_dict())
-    statistic, f = draw(40_000)
+    statistic, f = draw(30_000)
     log_p = null.fitted("conditional").logsf(statistic, f)
     np.testing.assert_array_equal(again.fitted("conditional").logsf(statistic, f), log_p)
     p = np.exp(log_p)
