@@ -197,7 +197,7 @@ def test_questions_of_few_values_have_a_null_of_their_own() -> None:
         scale = np.exp((categories + few) / 4 + values / 8)
         return rng.normal(categories - few, scale), f
 
-    statistic, f = draw(8_000)
+    statistic, f = draw(15_000)
     null = NullDistribution.fit(statistic, statistic, f, unbounded=True)
     again = NullDistribution.from_dict(null.to_dict())
     statistic, f = draw(30_000)
