@@ -15,6 +15,26 @@ from torch import Tensor
 
 from acid_causal.model.transform import rank_normal
 
+# Weight of `contents` where it only decides between equals: far above rounding errors.
+BETWEEN_EQUALS = 1e-6
+
+
+def contents(z: Float[Tensor, "batch n columns"]) -> Float[Tensor, "batch columns"]:
+    """Computes a number for each column that depends on values, and not on places.
+
+    Columns with the same values equally often are told apart by the rows that have them, unless the
+    table stays the same if they change places.
+    """
+    values = torch.tanh(z - 0.3)
+    return _told_apart(values, values.mean(dim=2))
+
+
+def _told_apart(
+    values: Float[Tensor, "batch n columns"], row: Float[Tensor, "batch n"]
+) -> Float[Tensor, "batch columns"]:
+    weight = 1 + row + row.square()
+    return (values.mT @ weight[..., None])[..., 0] / row.shape[1]
+
 
 @dataclass(frozen=True, eq=False)
 class Layout:
@@ -84,7 +104,8 @@ class Layout:
         by the frequencies of their other levels.
         """
         z = z.double()
-        row = torch.tanh(z[..., : self.numbers] - 0.3).mean(2) if self.numbers else 0.0
         levels = z[..., self.numbers :]
-        row = row + (levels @ levels.mean(dim=1)[..., None])[..., 0]
-        return (torch.tanh(z - 0.3) * (1 + row + row.square())[..., None]).mean(dim=1)
+        row = (levels @ levels.mean(dim=1)[..., None])[..., 0]
+        if self.numbers:
+            row = row + torch.tanh(z[..., : self.numbers] - 0.3).mean(2)
+        return _told_apart(torch.tanh(z - 0.3), row)

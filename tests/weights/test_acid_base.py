@@ -257,6 +257,25 @@ def test_order_of_rows_and_columns_and_units_change_nothing() -> None:
     assert log10_p(moved) == pytest.approx(expected, rel=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("levels", "d_z", "seed"),
+    [(2, 2, 14), (3, 3, 38), (4, 2, 50), *((4, 3, seed) for seed in range(6))],
+)
+def test_order_changes_nothing_where_all_values_are_equally_frequent(
+    levels: int, d_z: int, seed: int
+) -> None:
+    """Such columns can only be told apart by the rows that have their values."""
+    rng = np.random.default_rng([seed, levels, d_z])
+    x = rng.normal(size=(60, 2 + d_z)) @ rng.normal(size=(2 + d_z, 2 + d_z))
+    x = np.floor(levels * x.argsort(axis=0).argsort(axis=0) / 60)
+    rows, columns = rng.permutation(60), rng.permutation(2 + d_z)
+    places = np.argsort(columns).tolist()
+    expected = Tester(x).test(0, 1, range(2, 2 + d_z)).pvalue
+    assert Tester(x[rows]).test(0, 1, range(2, 2 + d_z)).pvalue == pytest.approx(expected, 5e-4)
+    turned = Tester(x[:, columns]).test(places[0], places[1], places[2:])
+    assert turned.pvalue == pytest.approx(expected, 5e-4)
+
+
 # Populations of one or two causes: what X and Y are of them, and the size of the noise.
 _MARGINS: dict[str, Callable[[Generator, int], Array]] = {
     "normal": lambda rng, n: rng.normal(size=n),

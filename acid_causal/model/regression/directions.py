@@ -34,6 +34,8 @@ _KNOTS = 40
 _FITS = 4
 # Power of the gradients' products that is the metric: with more than 1 it settles in fewer fits.
 _POWER = 1.5
+# Mean square of a gradient that is due to rounding.
+_ROUNDING = 1e-10
 # Added to the diagonal of a kernel matrix, as knots may be equal.
 _JITTER = 1e-4
 # Inverse squared width of the additive kernel.
@@ -118,10 +120,11 @@ def _refined(
     Single precision, in half the time, will do for all fits but the last: with it there, p-values
     would differ by 1e-4 between orders of the rows.
     """
+    n = z.shape[1]
     for _ in range(min(_FITS, z.shape[2] // 2 + 1) - 2):
-        root = _root(products)
+        root = _root(products, n)
         products = root @ _products(z @ root, at @ root, v)[0][:, 0] @ root.mT
-    root = _root(products.double())
+    root = _root(products.double(), n)
     return _smoother(z.double() @ root, at.double() @ root, dtype)[0]
 
 
@@ -214,9 +217,14 @@ def _whitening(matrix: Float[Tensor, "sets m m"]) -> Float[Tensor, "sets m m"]:
     return torch.linalg.solve_triangular(factor.mT, identity.expand_as(matrix), upper=True)
 
 
-def _root(products: Float[Tensor, "sets d d"]) -> Float[Tensor, "sets d d"]:
-    """Returns a matrix R with R R^T equal to the metric, which has trace 1."""
+def _root(products: Float[Tensor, "sets d d"], n: int) -> Float[Tensor, "sets d d"]:
+    """Returns a matrix R with R R^T equal to the metric, which has trace 1.
+
+    All directions are alike to a target that does not vary with Z. Rounding errors would choose
+    one, another in each order of the rows.
+    """
     values, vectors = eigh(products.double())
+    values = torch.where(values[:, -1:] > _ROUNDING * n, values, 1.0)
     # Relative to the largest, as a small number to a power may underflow.
     largest = values[:, -1:].clamp(min=1e-300)
     values = (values / largest).clamp(min=0).pow(_POWER)

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from acid_causal.model.layout import Layout
+from acid_causal.model.layout import BETWEEN_EQUALS, Layout, contents
 from acid_causal.model.numerics import row_blocks
 
 # Neighbours of a row. Fewer are nearer, but the covariance is noisier: its variance grows by 1/k.
@@ -191,14 +191,15 @@ class Order:
 
 
 def _groups(
-    z: Float[Tensor, "batch n columns"], contents: Float[Tensor, "batch columns"] | None
+    z: Float[Tensor, "batch n columns"], of_columns: Float[Tensor, "batch columns"] | None
 ) -> tuple[Int[Tensor, "batch n"], Int[Tensor, "batch n"]]:
     """Numbers the groups of rows with equal Z, and sorts rows by group."""
     # Rows are told apart by a weighted sum. Weights are given to columns in an order that depends
-    # on their values, not on their places.
-    if contents is None:
-        contents = (z - 0.3).tanh().mean(dim=1)
-    place = contents.argsort(dim=1).argsort(dim=1)
+    # on their values, not on their places: by their means, and where these are equal, as are those
+    # of columns with the same levels equally often, by the rows that have large values.
+    if of_columns is None:
+        of_columns = (z - 0.3).tanh().mean(dim=1) + BETWEEN_EQUALS * contents(z)
+    place = of_columns.argsort(dim=1).argsort(dim=1)
     key = (z * (1.0 + place).sqrt()[:, None]).sum(dim=2)
     ordered, by_group = key.sort(dim=1)
     new = torch.zeros_like(by_group)

@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from acid_causal.model.compilation import uncompiled
-from acid_causal.model.layout import Layout
+from acid_causal.model.layout import BETWEEN_EQUALS, Layout, contents
 from acid_causal.model.numerics import eigh, row_blocks
 
 # Candidate ridge penalties; each target uses the one with the smallest leave-one-out error.
@@ -323,8 +323,8 @@ def fit_fine_smoothers(
         knots = ranks[..., 0].argsort(dim=1)[:, quantiles]
         of_all = _in_eigenbasis(_nystroem(both, knots, joint), dtype)
         return (linear, of_all, of_all), knots
-    contents = None if layout is None else layout.contents(z).repeat(1, 2)
-    basis, pivots = _pivoted_cholesky(both, joint, rank, contents)
+    of_columns = None if layout is None else layout.contents(z).repeat(1, 2)
+    basis, pivots = _pivoted_cholesky(both, joint, rank, of_columns)
     of_all = _in_eigenbasis(basis, dtype)
     del basis  # of a long table two are too large to keep
     of_each = _in_eigenbasis(_nystroem(both, pivots, additive), dtype)
@@ -447,7 +447,7 @@ def _pivoted_cholesky(
     z: Float[Tensor, "batch n d_z"],
     kernel: Kernel,
     rank: int,
-    contents: Float[Tensor, "batch d_z"] | None = None,
+    of_columns: Float[Tensor, "batch d_z"] | None = None,
 ) -> tuple[Float[Tensor, "batch n m"], Int[Tensor, "batch m"]]:
     """Approximates a kernel with unit diagonal by `B B^T` (greedy pivots, Harbrecht et al. 2012).
 
@@ -455,7 +455,7 @@ def _pivoted_cholesky(
         z: the rows.
         kernel: of unit diagonal.
         rank: the largest number of pivots.
-        contents: of columns; see `Layout.contents`.
+        of_columns: see `Layout.contents`; None: without.
 
     Returns:
         B, and the rows chosen as pivots.
@@ -465,7 +465,7 @@ def _pivoted_cholesky(
     # Rows last: contiguous in memory for the sums over variables and basis functions.
     basis = z.new_zeros(batch, rank, n)
     variables = z.mT.contiguous()
-    preference = _preference(z, contents)
+    preference = _preference(z, of_columns)
     # All diagonal entries are equal at first: start with a point near the centre.
     pivot = (preference / (1 + z.square().sum(-1))).argmax(dim=1)
     residual = torch.ones_like(z[..., 0])
@@ -493,7 +493,7 @@ def _pivoted_cholesky(
 
 
 def _preference(
-    z: Float[Tensor, "batch n d_z"], contents: Float[Tensor, "batch d_z"] | None
+    z: Float[Tensor, "batch n d_z"], of_columns: Float[Tensor, "batch d_z"] | None
 ) -> Float[Tensor, "batch n"]:
     """Computes weights near 1 that break ties between pivots by value and not by position.
 
@@ -503,9 +503,11 @@ def _preference(
     """
     skew = (z * z.square().sum(-1, keepdim=True)).mean(dim=1, keepdim=True)
     along = (z * skew).sum(-1) / (1 + skew.norm(dim=-1))
-    if contents is not None:
-        along = along + (z @ contents[..., None])[..., 0]
-    return 1 + 0.02 * torch.tanh(along + 0.3 * (z - 0.1).abs().mean(-1) - 1)
+    if of_columns is not None:
+        along = along + (z @ of_columns[..., None])[..., 0]
+    preference = 1 + 0.02 * torch.tanh(along + 0.3 * (z - 0.1).abs().mean(-1) - 1)
+    # Columns of few values may have equal third moments by chance.
+    return preference + BETWEEN_EQUALS * (z @ contents(z)[..., None])[..., 0]
 
 
 def _in_eigenbasis(basis: Float[Tensor, "batch n m"], dtype: torch.dtype) -> Smoother:
