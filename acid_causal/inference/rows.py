@@ -58,6 +58,7 @@ class Rows:
         self._read: dict[int, Float[Tensor, "n width"]] = {}
         self._constant: dict[int, bool] = {}
         self._tie_chance: dict[int, float] = {}
+        self._widths: dict[int, int] = {}
         self._scores_of: dict[int, Float[NDArray[np.float64], " n"]] = {}
         self._gap: dict[int, float] = {}
         self._distinct: dict[int, int] = {}
@@ -182,10 +183,18 @@ class Rows:
     def width(self, column: int) -> int:
         """Returns the number of columns that the network reads for a column of the table.
 
-        It is 1 for numbers and for categories of two levels, else the number of levels.
+        It is 1 for numbers and for categories of two levels, else the number of levels. A column of
+        two levels is read so that the rarer one is the larger, whatever the codes; if they are
+        equally frequent, it is a category like others.
         """
-        levels = self.distinct_values(column) if column in self._categories else 1
-        return levels if levels > 2 else 1
+        if column not in self._categories:
+            return 1
+        if column not in self._widths:
+            values, levels = self._column(column), self.distinct_values(column)
+            even = levels == 2 and 2 * int((values == values.max()).sum()) == len(values)
+            as_levels = levels > 2 or (even and self._network.config.category_facts)
+            self._widths[column] = levels if as_levels else 1
+        return self._widths[column]
 
     def is_category(self, columns: Columns) -> bool:
         """Returns whether the network reads columns as one category.

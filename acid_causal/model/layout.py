@@ -17,6 +17,8 @@ from acid_causal.model.transform import rank_normal
 
 # Weight of `contents` where it only decides between equals: far above rounding errors.
 BETWEEN_EQUALS = 1e-6
+# How often columns are told apart anew by what is known of the others.
+_REFINEMENTS = 4
 
 
 def contents(z: Float[Tensor, "batch n columns"]) -> Float[Tensor, "batch columns"]:
@@ -34,6 +36,20 @@ def _told_apart(
 ) -> Float[Tensor, "batch columns"]:
     weight = 1 + row + row.square()
     return (values.mT @ weight[..., None])[..., 0] / row.shape[1]
+
+
+def _by_company(values: Float[Tensor, "batch n columns"]) -> Float[Tensor, "batch columns"]:
+    """Tells columns apart by their products with others, with those of these, and so on.
+
+    This is the colour refinement by which graphs are compared (Weisfeiler and Leman 1968).
+    """
+    together = values.mT @ values / values.shape[1]
+    # A power, as sums of whole numbers often coincide.
+    together = together.abs().pow(1.5)
+    key = torch.zeros_like(together[..., 0])
+    for _ in range(_REFINEMENTS):
+        key = torch.tanh((together @ (1 + key)[..., None])[..., 0] / together.shape[1])
+    return _told_apart(values, (values @ key[..., None])[..., 0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,12 +116,13 @@ class Layout:
     def contents(self, z: Float[Tensor, "batch n columns"]) -> Float[Tensor, "batch columns"]:
         """Computes a number for each column that depends on values, and not on places.
 
-        Levels of equal frequency are told apart by the rows that have them: by their numbers, and
-        by the frequencies of their other levels.
+        Levels of equal frequency are told apart by the rows that have them: by their numbers, by
+        the frequencies of their other levels, and by how often they have both.
         """
         z = z.double()
         levels = z[..., self.numbers :]
         row = (levels @ levels.mean(dim=1)[..., None])[..., 0]
         if self.numbers:
             row = row + torch.tanh(z[..., : self.numbers] - 0.3).mean(2)
-        return _told_apart(torch.tanh(z - 0.3), row)
+        values = torch.tanh(z - 0.3)
+        return _told_apart(values, row) + BETWEEN_EQUALS * _by_company(values)

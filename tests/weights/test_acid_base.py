@@ -276,6 +276,29 @@ def test_order_changes_nothing_where_all_values_are_equally_frequent(
     assert turned.pvalue == pytest.approx(expected, 5e-4)
 
 
+@pytest.mark.parametrize(("levels", "d_z"), [(2, 1), (2, 2), (3, 2), (3, 3), (4, 3)])
+def test_names_and_order_change_nothing_where_all_levels_are_equally_frequent(
+    levels: int, d_z: int
+) -> None:
+    for seed in range(3):
+        rng = np.random.default_rng([seed, levels, d_z])
+        x = rng.normal(size=(60, 2 + d_z)) @ rng.normal(size=(2 + d_z, 2 + d_z))
+        x = np.floor(levels * x.argsort(axis=0).argsort(axis=0) / 60)
+        names = np.column_stack([rng.permutation(levels)[column.astype(int)] for column in x.T])
+        columns = rng.permutation(2 + d_z)
+        places, given = np.argsort(columns).tolist(), range(2, 2 + d_z)
+        expected, renamed, reordered = (
+            Tester(table.astype(float), categorical=list(range(2 + d_z))).test(i, j, cond).pvalue
+            for table, i, j, cond in (
+                (x, 0, 1, given),
+                (names, 0, 1, given),
+                (x[rng.permutation(60)][:, columns], places[0], places[1], places[2:]),
+            )
+        )
+        assert renamed == pytest.approx(expected, 5e-4)
+        assert reordered == pytest.approx(expected, 5e-4)
+
+
 # Populations of one or two causes: what X and Y are of them, and the size of the noise.
 _MARGINS: dict[str, Callable[[Generator, int], Array]] = {
     "normal": lambda rng, n: rng.normal(size=n),
