@@ -12,6 +12,8 @@ _TIED, _DUST = 3e-4, 1e-14
 # Robustly scaled values are clipped to plus and minus this: a mistyped value of 1e12 would decide
 # every fit.
 _CLIP = 1e3
+# A column of smaller skewness counts as symmetric: rounding errors would turn its sign.
+_SYMMETRIC = 1e-9
 
 
 def rank_normal(columns: Float[Tensor, "batch n d"]) -> Float[Tensor, "batch n d"]:
@@ -72,7 +74,7 @@ def robust(columns: Float[Tensor, "batch n d"]) -> Float[Tensor, "batch n d"]:
     scale = torch.where(tied, deviation, spread)
     scale = torch.where(scale > 0, scale, 1.0)
     scaled = (centred / scale).clamp(-_CLIP, _CLIP)
-    sign = torch.where(_skewness(tame((ordered - middle) / scale)) < 0, -1.0, 1.0)
+    sign = torch.where(_skewness(tame((ordered - middle) / scale)) < -_SYMMETRIC, -1.0, 1.0)
     return (scaled * sign).transpose(1, 2)
 
 

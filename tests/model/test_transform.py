@@ -57,6 +57,13 @@ def test_the_order_of_rows_does_not_turn_a_symmetric_column() -> None:
         assert torch.equal(robust(x[:, order]), robust(x)[:, order])
 
 
+def test_units_do_not_turn_a_symmetric_column() -> None:
+    month = torch.arange(60, dtype=torch.float64) % 12
+    columns = torch.stack([month, (month * torch.pi / 6).cos(), month % 2], dim=1)[None]
+    for factor, shift in ((3.7, -11.0), (0.1, 0.3), (1e5, 7.0), (1 / 3, -1 / 7)):
+        torch.testing.assert_close(robust(factor * columns + shift), robust(columns))
+
+
 def test_outliers_do_not_set_the_scale() -> None:
     x = torch.randn(1, 200, 1, generator=torch.Generator().manual_seed(2)).double()
     spoilt = x.clone()

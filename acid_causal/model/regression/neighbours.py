@@ -7,6 +7,7 @@ idea of difference-based estimators (Rice 1984). Results do not depend on the or
 columns: rows with equal Z are averaged, and so are neighbours at equal distance.
 """
 
+import math
 from dataclasses import dataclass, replace
 
 import torch
@@ -200,8 +201,20 @@ def _groups(
     if of_columns is None:
         of_columns = (z - 0.3).tanh().mean(dim=1) + BETWEEN_EQUALS * contents(z)
     place = of_columns.argsort(dim=1).argsort(dim=1)
-    key = (z * (1.0 + place).sqrt()[:, None]).sum(dim=2)
+    key = (z * _unrelated(z.shape[2]).to(z)[place][:, None]).sum(dim=2)
     ordered, by_group = key.sort(dim=1)
     new = torch.zeros_like(by_group)
     new[:, 1:] = (ordered.diff(dim=1) != 0).long()
     return torch.empty_like(by_group).scatter_(1, by_group, new.cumsum(dim=1)), by_group
+
+
+def _unrelated(count: int) -> Float[Tensor, " count"]:
+    """Returns weights whose sums differ: square roots of numbers without a square factor.
+
+    Between these there are no rational relations (Besicovitch 1940), as there are between 1 and the
+    root of 4. With such, rows of few values would be taken for equal.
+    """
+    numbers = torch.arange(1, 2 * count + 4)  # six in ten have no square factor
+    squares = torch.arange(2, math.isqrt(2 * count + 4) + 1).square()
+    free = (numbers[:, None] % squares != 0).all(dim=1)
+    return numbers[free][:count].double().sqrt()

@@ -64,6 +64,12 @@ def test_order_of_rows_and_columns_does_not_matter(levels: int | None) -> None:
     torch.testing.assert_close(there, find(z).deviations(v)[..., rows])
 
 
+def test_rows_of_few_values_are_told_apart() -> None:
+    z = torch.cartesian_prod(*[torch.arange(3, dtype=torch.float64)] * 5)[None]
+    group = find(0.6744897501960817 * z).group
+    assert len(group.unique()) == 3**5
+
+
 def test_selecting_sets() -> None:
     z, v = draw(3, 50, 2), draw(3, 2, 50, seed=1).float()
     found = find(z)
