@@ -73,8 +73,8 @@ def _kinds_with_categories(covariates: Covariates) -> Kinds:
 
 def _few_valued_kinds(covariates: Covariates) -> Kinds:
     """Returns the place of each question in `_PAIRS_OF_KINDS`, twice, plus 1 if there is a Z."""
-    pairs = (covariates[:, None, NUMERIC_COVARIATES:][..., :2] == _PAIRS_OF_KINDS).all(axis=2)
-    return 2 * pairs.argmax(axis=1) + (covariates[:, 1] > 0)
+    kinds = covariates[:, None, NUMERIC_COVARIATES : NUMERIC_COVARIATES + 2]
+    return 2 * (kinds == _PAIRS_OF_KINDS).all(axis=2).argmax(axis=1) + (covariates[:, 1] > 0)
 
 
 def _terms_with_categories(covariates: Covariates) -> Float[Array, "m terms"]:
@@ -96,7 +96,7 @@ def _few_valued_terms(covariates: Covariates) -> Float[Array, "m terms"]:
     Beside those of numbers, there are terms of how many values X and Y have, and of how each pair
     of kinds differs from that of two categories.
     """
-    values, product = covariates[:, FEW_VALUED_COVARIATES - 2 :].T
+    values, product = covariates[:, NUMERIC_COVARIATES + 2 :].T
     log_n, log_size = covariates[:, :2].T
     none = np.isclose(log_size, 0.0)
     of_values = [values, product, values * log_n, product * log_n, values * none, values * log_size]
@@ -111,7 +111,7 @@ def _size_terms(covariates: Covariates) -> Float[Array, "m 5"]:
     return np.column_stack([np.ones_like(pairs), log_n, log_size, total, pairs])
 
 
-def _numeric_terms(covariates: Float[Array, "m covariates"]) -> Float[Array, "m terms"]:
+def _numeric_terms(covariates: Covariates) -> Float[Array, "m terms"]:
     """Builds the terms of numbers: intercept, covariates, products, indicators and hinges.
 
     - Products: all pairs of the first four covariates.
