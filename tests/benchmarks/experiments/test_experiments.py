@@ -74,7 +74,7 @@ def test_settings_are_those_of_the_evaluation_plan() -> None:
     assert min(job.number("n") for job in jobs) == 5
     assert max(job.number("n") for job in jobs) == 500
     jobs = calibration.CALIBRATION.jobs(["acid"], False)
-    assert len(jobs) == 10 * 6 * 7
+    assert len(jobs) == 11 * 6 * 7
     assert set(calibration.STREAMS) == set(acid_causal.synthetic.NULL_STREAMS)
     papers = calibration.CALIBRATION.jobs([AS_IN_THE_PAPER], False)
     assert {job["stream"] for job in papers} == {"six-models"}
