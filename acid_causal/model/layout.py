@@ -122,7 +122,7 @@ class Layout:
         z = z.double()
         levels = z[..., self.numbers :]
         row = (levels @ levels.mean(dim=1)[..., None])[..., 0]
-        if self.numbers:
-            row = row + torch.tanh(z[..., : self.numbers] - 0.3).mean(2)
         values = torch.tanh(z - 0.3)
+        if self.numbers:
+            row = row + values[..., : self.numbers].mean(2)
         return _told_apart(values, row) + BETWEEN_EQUALS * _by_company(values)
