@@ -56,6 +56,16 @@ def test_calls_alike_are_checked_less_and_less(monkeypatch: pytest.MonkeyPatch) 
     assert checks[-1] == 101
 
 
+def test_of_a_function_called_very_often_some_calls_are_looked_at() -> None:
+    def call(times: int, rows: int) -> None:
+        for _ in range(times):
+            total(torch.zeros(3, 2), torch.zeros(rows, 2))
+
+    call(shape_checks.MANY, 3)
+    with pytest.raises(TypeCheckError):
+        call(shape_checks.EVERY, 1)
+
+
 def test_a_signature_without_shapes_is_left_to_mypy() -> None:
     def total(parts: list[Tensor], scale: float | None) -> Tensor:
         return sum(parts) * scale  # type: ignore[operator, return-value]

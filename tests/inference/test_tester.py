@@ -79,6 +79,7 @@ def test_batches_and_caches_move_nothing(tiny_model: TrainedModel, table: np.nda
     np.testing.assert_allclose(backwards, expected, atol=TOLERANCE)
 
 
+@pytest.mark.filterwarnings("ignore:a deterministic relation")
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), d_z=st.integers(0, 4))
 def test_invariances(tiny_model: TrainedModel, seed: int, d_z: int) -> None:

@@ -46,7 +46,8 @@ def test_effects_are_of_levels_and_of_unit_variance() -> None:
 
 
 def test_batches_hold_categories_as_indicators() -> None:
-    stream = Stream(StreamConfig(n=(60, 200), d_z=(0, 6), six_models=0.0, categories=1.0), 3)
+    config = StreamConfig(entries=4000, n=(60, 200), d_z=(0, 6), six_models=0.0, categories=1.0)
+    stream = Stream(config, 3)
     seen = set()
     for k in range(60):
         batch = stream[k]

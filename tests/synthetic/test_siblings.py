@@ -42,7 +42,7 @@ def test_labels_by_partial_correlations_of_linear_siblings() -> None:
 
 def test_the_stream_draws_its_share() -> None:
     config = StreamConfig(
-        siblings=0.5, six_models=0.5, driven=0.0, wide=0.3, n=(20, 40), components=6
+        entries=4000, siblings=0.5, six_models=0.5, driven=0.0, wide=0.3, n=(20, 40), components=6
     )
     batches = [Stream(config, 0)[k] for k in range(60)]
     siblings = [batch for batch in batches if batch.source == "siblings"]

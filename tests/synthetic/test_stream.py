@@ -65,7 +65,7 @@ def test_heavy_noise_is_as_wide_as_the_normal_in_its_middle_half(name: str) -> N
 
 def test_the_stream_draws_the_noise_that_it_is_told_to() -> None:
     def largest(noises: str) -> float:
-        stream = Stream(StreamConfig(n=(500, 500), six_models=0.0, noises=noises), 0)
+        stream = Stream(StreamConfig(entries=8000, n=(500, 500), six_models=0.0, noises=noises), 0)
         return max(float(stream[k].x.abs().max()) for k in range(20))
 
     assert largest("usual") < 20 < largest("heavy")
@@ -160,14 +160,14 @@ def test_margins_of_several_parts(name: str) -> None:
 
 
 def test_long_tables_are_drawn_now_and_then() -> None:
-    config = StreamConfig(n=(20, 30), long=0.5, n_long=60, d_z=(0, 1))
+    config = StreamConfig(entries=4000, n=(20, 30), long=0.5, n_long=60, d_z=(0, 1))
     n = [Stream(config, 0)[k].x.shape[2] for k in range(40)]
     assert max(n) <= 60
     assert 10 < sum(size > 30 for size in n) < 30
 
 
 def test_targets_of_coarse_batches_have_few_values() -> None:
-    config = StreamConfig(n=(50, 60), six_models=0.3, coarse=0.5)
+    config = StreamConfig(entries=3000, n=(50, 60), six_models=0.3, coarse=0.5)
     counts = []
     for number in range(40):
         batch, before = Stream(config, 3)[number], Stream(replace(config, coarse=0.0), 3)[number]

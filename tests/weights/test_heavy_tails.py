@@ -10,7 +10,7 @@ from benchmarks.methods import get_method
 
 Array = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, tuple[int, ...]], Array]
-DATASETS, N = 500, 100
+DATASETS, N = 400, 100
 
 
 def gaussian(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:

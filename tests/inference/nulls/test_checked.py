@@ -92,7 +92,7 @@ def test_the_level_is_exact_where_rows_are_exchangeable(
 ) -> None:
     """With discrete tables and no Z, or one of two values, even without training: at most alpha."""
     rng = np.random.default_rng(0)
-    tests, alpha = 80, 0.2
+    tests, alpha = 60, 0.2
     rejected = 0
     for _ in range(tests):
         z = rng.integers(0, 2, size=(40, 1)) if kind == "two values" else np.zeros((40, 1))

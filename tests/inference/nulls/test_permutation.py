@@ -60,7 +60,7 @@ def test_the_level_is_exact_where_neighbours_are_exchangeable(
 ) -> None:
     """With no Z, or one of two values, even a network without training gives exact p-values."""
     rng = np.random.default_rng(0)
-    tests, level = 100, 0.2
+    tests, level = 60, 0.2
     rejected = 0
     for _ in range(tests):
         z = rng.integers(0, 2, size=(30, 1)) if kind == "two values" else np.zeros((30, 1))
