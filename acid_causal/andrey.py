@@ -13,8 +13,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from acid_causal import causal_learn
-from acid_causal.causal_learn.adapter import METHOD, alpha_of_search
-from acid_causal.errors import InputError, missing_extra
+from acid_causal.causal_learn.adapter import METHOD, OWN_OPTIONS, alpha_of_search
+from acid_causal.choices import RESAMPLING
+from acid_causal.errors import InputError, missing_extra, unknown
+from acid_causal.inference.tester import OPTIONS
 
 try:
     from andrey.core.ci import SHIPPED_INDEP_TESTS, register_indep_test
@@ -43,7 +45,7 @@ class ACID:
         alpha = alpha_of_search("andrey.")
         if alpha is not None:
             options = {"prefetch_alpha": alpha} | options
-            if options.get("null") == "checked":
+            if options.get("null") in RESAMPLING:
                 options = {"alpha": alpha} | options
         self.test = causal_learn.ACID(data, **options)
 
@@ -65,7 +67,11 @@ def register(name: str, **options: Any) -> None:
 
     Raises:
         InputError: andrey-core has a test of this name that is not ours.
+        OptionError: there is no such option.
     """
+    for option in options:
+        if option not in OPTIONS | OWN_OPTIONS:
+            raise unknown("option of acid", option, OPTIONS | OWN_OPTIONS)
     if name in SHIPPED_INDEP_TESTS:
         raise InputError(f"andrey-core has its own test {name!r}; choose another name")
 

@@ -9,4 +9,5 @@ ORIENT = ("first", "both", "separation", "strongest", "clearest", "maxp", "joint
 MISSING = ("raise", "drop")
 # Null distributions that are fitted and stored with the weights; and all.
 FITTED = ("conditional", "sized", "pooled")
-NULLS = (*FITTED, "permutation", "checked")
+RESAMPLING = ("permutation", "checked")  # they are asked at a level
+NULLS = (*FITTED, *RESAMPLING)

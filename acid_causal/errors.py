@@ -10,8 +10,11 @@ import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any
+from numbers import Integral
+from typing import Any, cast
 
+# Packages whose lines tell a user nothing: this one, and those whose searches ask it.
+_NOT_THE_USERS = (__name__.partition(".")[0], "causallearn", "pgmpy", "tigramite", "andrey")
 # Longest list in a message; a table may have thousands of columns.
 _MAX_ITEMS = 10
 
@@ -108,6 +111,28 @@ def require(ok: bool, name: str, received: object, expected: str) -> None:
         raise OptionError(f"{name} must be {expected}, not {received!r}")
 
 
+def whole_number(name: str, received: object, least: int, note: str = "") -> int:
+    """Checks an option that is a whole number, Python's or numpy's.
+
+    Args:
+        name: name of the option.
+        received: the value.
+        least: the smallest valid one.
+        note: completes the description of valid values.
+
+    Returns:
+        The value as Python's integer, which JSON can hold.
+
+    Raises:
+        OptionError: the value is not valid.
+    """
+    # In Python True is an integer, too.
+    whole = isinstance(received, Integral) and not isinstance(received, bool)
+    valid = whole and int(cast(Integral, received)) >= least
+    require(valid, name, received, f"a whole number, {least} or more{note}")
+    return int(cast(Integral, received))
+
+
 def warn(message: str, category: type[Warning] = AcidWarning) -> None:
     """Issues a warning that points to the user's line.
 
@@ -159,5 +184,4 @@ def _notices_of(name: str) -> Notices:
 
 
 def _is_ours(module: str) -> bool:
-    package = __name__.partition(".")[0]
-    return module == package or module.startswith(f"{package}.")
+    return module.partition(".")[0] in _NOT_THE_USERS

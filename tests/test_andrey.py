@@ -105,3 +105,5 @@ def test_another_name_has_its_own_options(
     assert given[0]["alpha"] == given[0]["prefetch_alpha"] == 0.02
     with pytest.raises(InputError, match="has its own test 'fisherz'"):
         adapter.register("fisherz")
+    with pytest.raises(OptionError, match="unknown option of acid 'nul'"):
+        adapter.register("mine", nul="checked")

@@ -202,6 +202,7 @@ TROUBLES: dict[str, Callable[[Path], object]] = {
     "causal-learn takes arrays alone": lambda _: pc(FRAME, 0.05, acid, show_progress=False),
     "infinite values": lambda _: Tester(put(np.inf, "b")),
     "a deterministic relation": lambda _: ci_test(X, Y, 2 * X),
+    "rows are too few": lambda _: ci_test(X[:30], Y[:30], DATA[:30].repeat(10, axis=1)),
     "which regressions cannot fit if they are codes of unordered categories": lambda _: ci_test(
         X, Y, np.arange(200) % 10
     ),

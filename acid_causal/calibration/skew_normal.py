@@ -14,6 +14,8 @@ _MAX_SHAPE = 6.0
 # The fit ends when no derivative of the mean log-likelihood is larger, or after so many steps.
 _TOLERANCE, _MAX_STEPS = 1e-6, 200
 _START_RIDGE, _MIN_START_SCALE = 0.01, 1e-3
+# A term that varies less says nothing, and its coefficient could have any size.
+_LEAST_SPREAD = 1e-3
 # Beyond it a trial step's scale would overflow.
 _LARGEST_LOG_SCALE = 30.0
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(96)
@@ -62,7 +64,7 @@ def fit_skew_normal(
 
     # Standardised columns condition the problem; the scaling is undone at the end.
     centre, spread = design.mean(axis=0), design.std(axis=0)
-    constant = spread < 1e-12
+    constant = spread < _LEAST_SPREAD
     centre, spread = np.where(constant, 0.0, centre), np.where(constant, 1.0, spread)
     mean, deviation = statistic.mean(), statistic.std() or 1.0
     objective = _Objective((statistic - mean) / deviation, (design - centre) / spread)

@@ -21,6 +21,7 @@ from acid_causal import defaults
 from acid_causal.causal_learn.level import Pair
 from acid_causal.causal_learn.prefetch import BATCH_LIMIT, LevelPrefetch
 from acid_causal.causal_learn.pvalue_file import PValueFile
+from acid_causal.choices import RESAMPLING
 from acid_causal.errors import (
     CacheError,
     InputError,
@@ -110,7 +111,7 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         _check_prefetch_options(prefetch, prefetch_alpha)
         _check_search(data)
         if tester is None:
-            if options.get("null") == "checked":
+            if options.get("null") in RESAMPLING:
                 alpha = alpha_of_search(_SEARCHES)
                 options = options if alpha is None else {"alpha": alpha} | options
             tester = Tester(data, **options)

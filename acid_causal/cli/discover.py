@@ -244,10 +244,11 @@ def discover(
             device=device,
             progress=True,
         )
-    found = _with_command(found, data, context.obj)
+    found = _with_command(found, data, form, model, context.obj)
     from acid_causal.report.folder import write_results
 
-    files = write_results(found, folder, title=data.name, data=not no_data)
+    # The folder has been claimed before the search.
+    files = write_results(found, folder, title=data.name, data=not no_data, overwrite=True)
     if as_json:
         from acid_causal.report.graph_files import to_dict
 
@@ -279,15 +280,19 @@ def _arrow(option: str, text: str, columns: Sequence[str]) -> "Arrow":
     return names[0], names[1]
 
 
-def _with_command(found: "Discovery", data: Path, arguments: Sequence[str]) -> "Discovery":
-    """Adds the command and the file to the provenance of the graph."""
+def _with_command(
+    found: "Discovery", data: Path, form: Format, model: str, arguments: Sequence[str]
+) -> "Discovery":
+    """Adds the command, the table's file and the model's to the provenance of the graph."""
     with data.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     made: dict[str, Any] = {
         **found.provenance,
         "command": shlex.join(["acid-causal", *arguments]),
-        "file": {"name": data.name, "sha256": digest},
+        "file": {"name": data.name, "sha256": digest, "format": form.said()},
     }
+    if Path(model).is_file():
+        made["model"] = {**made["model"], "file": model}
     return replace(found, provenance=made)
 
 

@@ -109,6 +109,7 @@ def bootstrap_graphs(
         raise unknown("value of rows:", rows, ROWS)
     require(0 < fraction <= 1, "fraction", fraction, "above 0 and at most 1")
     require(samples >= 1, "samples", samples, "at least 1")
+    require(n_jobs != 0, "n_jobs", n_jobs, "a number of processes, or -1 for one per core")
     table = as_table(data, missing=missing, categorical=categorical, ordered=ordered)
     n = len(table.values)
     size = n if rows == "bootstrap" else round(fraction * n)

@@ -36,7 +36,7 @@ def to_networkx(found: "Discovery") -> "nx.DiGraph":
         if edge.adjusted is not None:
             facts["adjusted"] = edge.adjusted
         if edge.confidence is not None:
-            facts |= {"confidence": edge.confidence, "mark_confidence": edge.marks[edge.mark]}
+            facts |= {"confidence": edge.confidence, "mark_confidence": edge.mark_confidence}
         graph.add_edge(edge.a, edge.b, **facts)
     return graph
 
@@ -48,5 +48,5 @@ def to_frame(found: "Discovery") -> "pd.DataFrame":
     columns = ["a", "mark", "b", "pvalue", "adjusted", "given", "tests", "required", "confidence"]
     rows = [[getattr(edge, name) for name in columns] for edge in found.edges]
     frame = pd.DataFrame(rows, columns=columns)
-    share = [edge.marks.get(edge.mark) for edge in found.edges]
+    share = [edge.mark_confidence for edge in found.edges]
     return frame.assign(mark_confidence=pd.Series(share, dtype=float))

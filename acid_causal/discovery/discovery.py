@@ -28,7 +28,7 @@ from acid_causal.discovery.search.graph_search import GraphSearch, load_options,
 from acid_causal.discovery.search.other_tests import ACID_TEST
 from acid_causal.discovery.stability import StabilityPath, adjusted_pvalues, stability_path
 from acid_causal.discovery.summary import html_summary, text_summary
-from acid_causal.errors import require, warn
+from acid_causal.errors import require, warn, whole_number
 from acid_causal.tables.column_types import Ordered, Selection
 from acid_causal.tables.inputs import Question, Table, as_table
 from acid_causal.tables.table_notes import notes_on
@@ -79,6 +79,11 @@ class Edge:
 
     def __str__(self) -> str:
         return f"{self.a} {self.mark} {self.b}"
+
+    @property
+    def mark_confidence(self) -> float | None:
+        """Share of the sampled graphs with this very mark; None without samples."""
+        return None if self.confidence is None else self.marks.get(self.mark, 0.0)
 
 
 @dataclass(frozen=True)
@@ -177,7 +182,12 @@ class Discovery:
         return compare(self, other)
 
     def save(
-        self, folder: str | Path, *, title: str = "Causal graph", data: bool = True
+        self,
+        folder: str | Path,
+        *,
+        title: str = "Causal graph",
+        data: bool = True,
+        overwrite: bool = False,
     ) -> list[Path]:
         """Writes what `acid-causal discover` writes: the report, pictures and tables.
 
@@ -186,16 +196,18 @@ class Discovery:
             title: of the report.
             data: draw pairs of variables in the report, from `sample`. Without, no value of a row
                 is in any file; names of columns and of levels are.
+            overwrite: replace files of these names that no earlier run has written.
 
         Returns:
             The files; the report comes first.
 
         Raises:
+            OptionError: there are such files, and `overwrite` is false.
             WriteError: the folder cannot be written to.
         """
         # By its name, as reports know graphs, and graphs do not know reports.
         write_results = import_module("acid_causal.report.folder").write_results
-        return write_results(self, Path(folder), title=title, data=data)
+        return write_results(self, Path(folder), title=title, data=data, overwrite=overwrite)
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.edges)) or "no edges"
@@ -272,7 +284,11 @@ def discover(
         Spirtes, Glymour, Scheines (2000), Causation, Prediction, and Search: PC and FCI.
         Colombo, Maathuis (2014), Order-Independent Constraint-Based Causal Structure Learning.
     """
-    require(_is_count(bootstrap), "bootstrap", bootstrap, "a number of samples, or 0")
+    # What the report records must be Python's own numbers.
+    bootstrap, seed = whole_number("bootstrap", bootstrap, 0), whole_number("seed", seed, 0)
+    if max_size is not None:
+        max_size = whole_number("max_size", max_size, 0)
+    alpha, fraction = float(alpha), float(fraction)
     data = as_table(table, missing=missing, categorical=categorical, ordered=ordered)
     knowledge = knowledge or Knowledge()
     search: dict[str, Any] = {
@@ -351,10 +367,6 @@ def _sample(table: Table) -> Table:
         return table
     drawn = np.random.default_rng(0).choice(n, SAMPLE_ROWS, replace=False)
     return table.take(np.sort(drawn))
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 # ---- edges and separations ---------------------------------------------------------------------

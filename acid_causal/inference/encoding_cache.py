@@ -231,6 +231,8 @@ class Encodings:
             del encoding, encoded  # before the next part is encoded
 
     def _keep(self, encoded: Encoded, places: Mapping[tuple[Columns, Pair], Place]) -> None:
+        if encoded.nbytes > self._limit:
+            return
         self._places.update(places)
         self._kept[encoded] = list(places)
         self._bytes += encoded.nbytes

@@ -68,10 +68,15 @@ class Engine:
             if (x, y) == (task.x, task.y):
                 clear.append(task)
                 continue
+            consequence = (
+                "part of a tested variable, which is left out"
+                if x and y
+                else "a tested variable, which is then independent of everything (p = 1)"
+            )
             self._notices.warn(
                 "deterministic",
                 f"a deterministic relation in {self._names(task)}: the conditioning set determines "
-                "a tested variable, which is then independent of everything (p = 1)",
+                + consequence,
             )
             if x and y:
                 reduced.append(replace(task, x=x, y=y))

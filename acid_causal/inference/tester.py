@@ -22,11 +22,11 @@ import torch
 from acid_causal import defaults
 from acid_causal.choices import NULLS
 from acid_causal.device import resolve_device, same_device
-from acid_causal.errors import ModelError, Notices, OptionError, unknown
+from acid_causal.errors import ModelError, Notices, OptionError, unknown, whole_number
 from acid_causal.inference.batching import Task, by_conditioning_set, require_room
 from acid_causal.inference.engine import Engine
 from acid_causal.inference.nulls.kinds import make_null
-from acid_causal.inference.nulls.permutation import check_draws
+from acid_causal.inference.nulls.permutation import FEWEST
 from acid_causal.inference.result import (
     CITestResult as CITestResult,  # a public name of this module, too
 )
@@ -64,8 +64,11 @@ OPTIONS = frozenset(
     }
 )
 
+# Rows less columns of Z and a mean. With fewer, what regressions leave of any two variables is
+# nearly the same.
+_LEAST_FREEDOM = 3
 # Part of the fingerprint: raise it with any change of p-values, so that old caches are refused.
-ALGORITHM = 5
+ALGORITHM = 6
 
 
 class Tester:
@@ -82,8 +85,9 @@ class Tester:
             "conditional" for `acid-base`.
         permutations: draws of the permutation null for each question, 19 or more: the smallest
             p-value is 1 / (1 + permutations).
-        alpha: the level at which you decide, for the checked null: draws stop when the decision at
-            this level is clear, so that smaller levels may find nothing. Other nulls ignore it.
+        alpha: the level at which you decide. Draws of the checked null stop when the decision at
+            this level is clear, so that smaller levels may find nothing; of the permutation null
+            there must be enough to reach it. Fitted nulls ignore it.
         draws: most draws of the checked null for each question, 1 / alpha - 1 or more; None:
             10 / alpha - 1, which is 199 at alpha = .05.
         missing: "raise", or "drop" to leave out the rows that are incomplete in a test's columns.
@@ -123,7 +127,6 @@ class Tester:
     ) -> None:
         if null is not None and null not in NULLS:
             raise unknown("null", null, NULLS)
-        check_draws(permutations)
         if batch_entries < 1 or cache_bytes < 0:
             raise OptionError("batch_entries must be positive and cache_bytes not negative")
         table = as_table(data, missing=missing, categorical=categorical, ordered=ordered)
@@ -134,7 +137,7 @@ class Tester:
         # A pickled copy loads a shipped model by its name.
         self._shipped = str(model) if str(model) in available_models() else None
         self.null = self.model.default_null if null is None else null
-        self.permutations = int(permutations)
+        self.permutations = whole_number("permutations", permutations, FEWEST)
         self.alpha, self.draws = alpha, draws
         self.device = resolve_device(device)
         self._cache_bytes, self._batch_entries = cache_bytes, batch_entries
@@ -285,6 +288,14 @@ class Tester:
             self._notices.warn(
                 "constant",
                 f"constant columns are independent of everything (p = 1): {', '.join(names)}",
+            )
+            return None
+        left = rows.n - 1 - len(rows.components(cond))
+        if left < _LEAST_FREEDOM:
+            self._notices.warn(
+                "full",
+                f"{rows.n} rows are too few for {_named(self.columns, task)}: regressions on so "
+                "many variables leave nothing (p = 1)",
             )
             return None
         return replace(task, x=x, y=y, cond=cond)

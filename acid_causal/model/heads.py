@@ -131,12 +131,12 @@ class CrossCovarianceHead(nn.Module):
             r: number of targets per set in x.
             c: number of targets per set in y.
         """
-        n, width = x.n, x.features.shape[3]
+        n = x.n
         rows_x = x.features.transpose(1, 2).flatten(2, 3)
         rows_y = y.features.transpose(1, 2).flatten(2, 3)
         d_x, d_y = x.features.shape[1] // r, y.features.shape[1] // c
-        cross = (rows_x @ rows_y.mT / n).unflatten(2, (r, d_x * width))
-        size = cross.unflatten(4, (c, d_y * width)).square().sum((3, 5)).permute(0, 2, 3, 1)
+        cross = (rows_x @ rows_y.mT / n).unflatten(2, (r, -1)).unflatten(4, (c, -1))
+        size = cross.square().sum((3, 5)).permute(0, 2, 3, 1)
         diagonal = _sum_over_components(_products(x.norms, y.norms) / n, r, c)
         spread = x.spread[:, ::d_x][:, :, None] * y.spread[:, ::d_y][:, None]
         t = (n * size - diagonal) / (math.sqrt(2) * spread)

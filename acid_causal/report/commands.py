@@ -1,8 +1,7 @@
 """The lines that make a graph again, for a shell and for Python."""
 
 import shlex
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from acid_causal import defaults
@@ -11,7 +10,6 @@ from acid_causal.tables.column_types import CATEGORICAL, ORDERED
 
 # Where the file of the table is not known, as it came from Python.
 _ANY_TABLE = "TABLE.csv"
-_READERS = {".parquet": "read_parquet", ".xlsx": "read_excel", ".xls": "read_excel"}
 
 
 def shell_lines(found: Discovery) -> str:
@@ -44,8 +42,6 @@ def shell_lines(found: Discovery) -> str:
 def python_lines(found: Discovery) -> str:
     """Returns a program that reads the table, makes the graph again, and checks the table."""
     made = found.provenance
-    name = made["file"]["name"] if "file" in made else _ANY_TABLE
-    reader = _READERS.get(Path(name).suffix.lower(), "read_csv")
     columns = [variable["name"] for variable in made["data"]["variables"]]
     known = {key: _tuples(value) for key, value in made["knowledge"].items() if value}
     categorical, ordered = _types(found)
@@ -58,18 +54,35 @@ def python_lines(found: Discovery) -> str:
     if known:
         arguments.append("knowledge=known")
     of_known = ", ".join(f"{key}={value!r}" for key, value in known.items())
+    imported, table = _reading(made)
     lines = [
-        "import pandas as pd",
+        *imported,
         "from acid_causal import discover",
         *(["from acid_causal.discovery.knowledge import Knowledge"] if known else []),
         "",
-        f"table = pd.{reader}({name!r})[{columns!r}]",
+        f"table = {table}[{columns!r}]",
         *([f"known = Knowledge({of_known})"] if known else []),
         f"found = discover(table, {', '.join(arguments)})",
         f"assert found.provenance['data']['sha256'] == {made['data']['sha256']!r}",
         "print(found)",
     ]
     return "\n".join(lines)
+
+
+def _reading(made: Mapping[str, Any]) -> tuple[list[str], str]:
+    """Returns imports, and an expression that reads the table.
+
+    A file is read as the command has read it: what it finds out of one, such as decimal commas,
+    pandas does not.
+    """
+    if "file" not in made:
+        return ["import pandas as pd"], f"pd.read_csv({_ANY_TABLE!r})"
+    imported = [
+        "from pathlib import Path",
+        "from acid_causal.tables.table_file import Format, read_table_file",
+    ]
+    said = ", ".join(f"{key}={value!r}" for key, value in made["file"]["format"].items())
+    return imported, f"read_table_file(Path({made['file']['name']!r}), Format.of({said}))"
 
 
 def _tuples(value: Any) -> Any:
@@ -83,7 +96,7 @@ def _options(found: Discovery) -> Iterator[tuple[str, Any]]:
     yield "method", search["method"]
     yield "alpha", search["alpha"]
     if model["sha256"]:
-        yield "model", model["name"]
+        yield "model", model.get("file", model["name"])
         yield "null", search["null"]
         if search["null"] == "permutation":
             yield "permutations", search["permutations"]

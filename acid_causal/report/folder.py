@@ -4,14 +4,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from acid_causal.discovery.discovery import Discovery
+from acid_causal.errors import OptionError, listed
 from acid_causal.files import write_atomically, write_folder
-from acid_causal.report.file_names import FILES, REPORT
+from acid_causal.report.file_names import FILES, REPORT, holds_results
 from acid_causal.report.graph_files import write_graph_files
 from acid_causal.report.graph_picture import to_svg, write_png
 from acid_causal.report.html import write_report
 
 
-def write_results(found: Discovery, folder: Path, *, title: str, data: bool = True) -> list[Path]:
+def write_results(
+    found: Discovery, folder: Path, *, title: str, data: bool = True, overwrite: bool = False
+) -> list[Path]:
     """Writes all result files, and replaces those of an earlier run as a whole.
 
     Args:
@@ -19,13 +22,21 @@ def write_results(found: Discovery, folder: Path, *, title: str, data: bool = Tr
         folder: created if needed; other files in it stay.
         title: title of the report, such as the name of the table.
         data: draw pairs of variables in the report, from rows of the table.
+        overwrite: replace files of these names that no earlier run has written.
 
     Returns:
         The files; the report comes first.
 
     Raises:
+        OptionError: there are such files, and `overwrite` is false.
         WriteError: the folder cannot be written to; the files of an earlier run stay.
     """
+    there = [name for name in FILES if (folder / name).exists()]
+    if there and not overwrite and not holds_results(folder):
+        raise OptionError(
+            f"{str(folder)!r} holds {listed(there)}, which no earlier run has written; name "
+            "another folder, or pass overwrite=True"
+        )
 
     def write(part: Path) -> list[Path]:
         report, png, svg = (part / name for name in FILES[:3])

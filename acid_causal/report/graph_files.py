@@ -150,7 +150,7 @@ def edges_table(found: Discovery) -> str:
                 edge.tests,
                 edge.required,
                 edge.confidence,
-                edge.marks.get(edge.mark),
+                edge.mark_confidence,
                 edge.adjusted,
                 _levels(found, edge),
             ]
@@ -160,12 +160,12 @@ def edges_table(found: Discovery) -> str:
 
 
 def _levels(found: Discovery, edge: Edge) -> str:
-    """Lists the levels at which the edge is there with this mark."""
+    """Lists the levels at which the pair is adjacent, whatever the mark."""
     marks = _path_of(found, edge.a, edge.b)
     if found.path is None or marks is None:
         return ""
     there = zip(found.path.alphas, marks, strict=True)
-    return SEPARATOR.join(f"{alpha:g}" for alpha, mark in there if mark == edge.mark)
+    return SEPARATOR.join(f"{alpha:g}" for alpha, mark in there if mark)
 
 
 def sepsets_table(found: Discovery) -> str:

@@ -1,5 +1,6 @@
 """Reads a table from a file, for the command line."""
 
+import contextlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -40,6 +41,25 @@ class Format:
     missing: Sequence[str] = ()
     size_limit: int = 1_000_000_000
 
+    def said(self) -> dict[str, Any]:
+        """Returns what the user has said, as JSON values by the names of options."""
+        options = {
+            "separator": self.separator,
+            "decimal": self.marks.decimal,
+            "thousands": self.marks.thousands,
+            "encoding": self.encoding,
+            "header": self.header,
+            "missing": list(self.missing) or None,
+        }
+        return {name: value for name, value in options.items() if value is not None}
+
+    @classmethod
+    def of(
+        cls, *, decimal: str | None = None, thousands: str | None = None, **others: Any
+    ) -> "Format":
+        """Builds a format from what `said` returns."""
+        return cls(marks=Marks(decimal, thousands), **others)
+
 
 def table_name(path: Path) -> str:
     """Returns the name of a table's file without its ending, such as `.csv` or `.csv.gz`."""
@@ -73,6 +93,7 @@ def read_table_file(path: Path, form: Format | None = None) -> Any:
     try:
         if source.kind == PARQUET:
             frame = read_parquet(path, source.content, form.size_limit)
+            frame = _without(frame, form.missing)
             frame.columns = _checked([str(name).strip() for name in frame.columns])
         elif source.kind == EXCEL:
             frame = _from_rows(path, read_sheet(path, source.content, form.size_limit), form)
@@ -129,11 +150,21 @@ def _from_rows(path: Path, rows: list[list[Any]], form: Format) -> Any:
     frame = pd.DataFrame(
         [row + [None] * (len(names) - len(row)) for row in data], columns=names, dtype=object
     )
-    absent = [*MISSING_TEXTS, *form.missing]
-    frame = frame.mask(frame.isin(absent), None).infer_objects()
+    frame = _without(frame, [*MISSING_TEXTS, *form.missing]).infer_objects()
     return _with_numbers(
         path, _without_unnamed(path, frame, first if header else names), form, None
     )
+
+
+def _without(frame: Any, texts: Sequence[str]) -> Any:
+    """Removes values that stand for missing ones: texts, and the numbers that they name."""
+    if not texts:
+        return frame
+    absent: list[Any] = list(texts)
+    for text in texts:
+        with contextlib.suppress(ValueError):
+            absent.append(float(text))
+    return frame.mask(frame.isin(absent), None)
 
 
 # ---- names -------------------------------------------------------------------------------------
@@ -208,7 +239,7 @@ def _with_numbers(path: Path, frame: Any, form: Format, raw: Any) -> Any:
             frame[name] = _mapped(texts, found.values)
             if found.reading is not None and found.reading.decimal == ",":
                 by_comma.append(name)
-            elif found.reading is not None and form.marks == Marks():
+            elif form.marks == Marks() and texts.str.contains(",", regex=False).any():
                 grouped.append(name)
     for names, what, other in (
         (by_comma, "decimal marks", "--thousands ,"),

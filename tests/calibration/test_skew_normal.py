@@ -81,3 +81,13 @@ def test_few_or_odd_observations_give_finite_parameters() -> None:
     rng = np.random.default_rng(3)
     for statistic in (rng.normal(size=30), np.append(rng.normal(size=29), 1e6)):
         assert np.isfinite(fit_skew_normal(statistic, rng.normal(size=(30, 12)))).all()
+
+
+def test_a_term_that_hardly_varies_has_no_coefficient() -> None:
+    rng = np.random.default_rng(0)
+    design = np.column_stack([np.ones(500), rng.normal(size=(500, 2))])
+    design[:, 2] *= 1e-5
+    statistic = rng.normal(size=500) + design[:, 1] + 1e5 * design[:, 2]
+    found = fit_skew_normal(statistic, design)
+    assert np.abs(found[:, 2]).max() < 0.1
+    assert np.abs(found[:, 1]).max() > 0.1

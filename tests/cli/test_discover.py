@@ -63,7 +63,9 @@ def test_files_and_text(
     assert made["file"] == {
         "name": "my data.csv",
         "sha256": hashlib.sha256(csv.read_bytes()).hexdigest(),
+        "format": {},
     }
+    assert made["model"]["file"] == str(weights)
     assert made["command"].replace("'", "&#39;") in (folder / "report.html").read_text("utf-8")
 
 

@@ -48,6 +48,23 @@ def test_all_pairs_are_told_of(found: Discovery) -> None:
     assert str(found).splitlines() == [f"{edge.a} {edge.mark} {edge.b}" for edge in found.edges]
 
 
+def test_numbers_of_numpy_are_options(
+    frame: pd.DataFrame, tiny_model: TrainedModel, found: Discovery, tmp_path: Path
+) -> None:
+    options: dict[str, Any] = {
+        "alpha": np.float64(ALPHA),
+        "bootstrap": np.int64(4),
+        "seed": np.int32(3),
+        "max_size": np.int64(5),
+        "fraction": np.float32(defaults.FRACTION),
+    }
+    again = discover(frame, model=tiny_model, **options)
+    assert again.pvalues == found.pvalues
+    json.dumps(again.provenance)
+    with pytest.raises(OptionError, match=r"max_size must be a whole number, 0 or more, not 1\.5"):
+        discover(frame, model=tiny_model, max_size=1.5)  # type: ignore[arg-type]
+
+
 def test_edges_have_the_p_value_of_the_most_doubtful_test(
     found: Discovery, frame: pd.DataFrame, tiny_model: TrainedModel
 ) -> None:

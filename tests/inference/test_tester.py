@@ -363,6 +363,29 @@ def test_cache_is_bounded(tiny_model: TrainedModel, table: np.ndarray) -> None:
     assert len(kept._places) == sum(map(len, kept._kept.values()))
 
 
+def test_what_is_larger_than_the_cache_leaves_the_rest(
+    tiny_model: TrainedModel, table: np.ndarray
+) -> None:
+    tester = Tester(table, model=tiny_model, cache_bytes=100_000)
+    tester.test(0, 1, (2,))
+    kept = tester._engine.encodings
+    before = kept.kept_bytes
+    assert 0 < before < 100_000
+    tester.test_many([(i, j, (3,)) for i in (0, 1, 2) for j in (4, 5)])
+    assert kept.kept_bytes == before
+
+
+def test_a_component_that_z_determines_is_left_out() -> None:
+    rng = np.random.default_rng(0)
+    z, e, noise = rng.normal(size=(3, 100))
+    x = np.column_stack([2 * z, e])
+    with pytest.warns(AcidWarning, match="determines part of a tested variable, which is left out"):
+        answer = ci_test(x, e + noise, z)
+    assert answer.pvalue < 1e-5
+    with pytest.warns(AcidWarning, match=r"independent of everything \(p = 1\)"):
+        assert ci_test(2 * z, e, z).pvalue == 1
+
+
 def test_a_tester_is_freed_with_its_last_reference(
     tiny_model: TrainedModel, table: np.ndarray
 ) -> None:

@@ -13,6 +13,8 @@ from graph_cases import made_discovery
 from acid_causal.discovery.discovery import Discovery, discover
 from acid_causal.discovery.knowledge import Knowledge
 from acid_causal.report.commands import python_lines, shell_lines
+from acid_causal.tables.number_marks import Marks
+from acid_causal.tables.table_file import Format
 from acid_causal.weights.checkpoint import TrainedModel
 
 
@@ -27,14 +29,18 @@ def described(found: Discovery, **changes: Any) -> Discovery:
     return replace(found, provenance={**found.provenance, **changes})
 
 
+@pytest.mark.filterwarnings("ignore::acid_causal.errors.AcidWarning")
 def test_python_lines_run(
     frame: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    frame.assign(d=1.0).to_csv("my 'table'.csv", index=False)
+    # Semicolons and decimal commas: what pandas does not find out.
+    frame.assign(d=1.0).to_csv("my 'table'.csv", index=False, sep=";", decimal=",", na_rep="?")
     known = Knowledge(forbid=(("b", "c"),), tiers=(("it's \u202e",), ("b",)))
     found = discover(frame, test="fisherz", alpha=0.1, max_size=1, knowledge=known)
-    lines = python_lines(described(found, file={"name": "my 'table'.csv", "sha256": ""}))
+    said = Format(missing=("?",)).said()
+    file = {"name": "my 'table'.csv", "sha256": "", "format": said}
+    lines = python_lines(described(found, file=file))
     assert "\u202e" not in lines  # escaped
     names: dict[str, Any] = {}
     exec(lines, names)
@@ -87,6 +93,11 @@ def test_lines_name_the_options(frame: pd.DataFrame, tiny_model: TrainedModel) -
 
 def test_the_command_that_was_given_and_the_kind_of_file() -> None:
     found = made_discovery("ab", [])
-    found = described(found, command="acid-causal discover x.xlsx", file={"name": "x.xlsx"})
+    found = described(
+        found,
+        command="acid-causal discover x.xlsx",
+        file={"name": "x.xlsx", "format": {"decimal": ","}},
+    )
     assert shell_lines(found) == "acid-causal discover x.xlsx"
-    assert "pd.read_excel('x.xlsx')" in python_lines(found)
+    assert "read_table_file(Path('x.xlsx'), Format.of(decimal=','))" in python_lines(found)
+    assert Format.of(decimal=",") == Format(marks=Marks(decimal=","))

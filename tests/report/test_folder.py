@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from graph_cases import made_discovery, made_sample
 
+from acid_causal.errors import OptionError
 from acid_causal.report.file_names import FILES
 from acid_causal.report.folder import write_results
 
@@ -22,6 +23,16 @@ def test_all_files_and_nothing_else(tmp_path: Path) -> None:
     write_results(found, tmp_path / "new", title="second")
     assert "second" in (tmp_path / "new" / "report.html").read_text("utf-8")
     assert sorted(os.listdir(tmp_path / "new")) == sorted(FILES)
+
+
+def test_files_of_others_stay_unless_told(tmp_path: Path) -> None:
+    found = made_discovery(["a", "b"], [(0, 1, "-->")])
+    (tmp_path / "edges.csv").write_text("mine")
+    with pytest.raises(OptionError, match=r"holds edges.csv, .* pass overwrite=True"):
+        found.save(tmp_path)
+    assert (tmp_path / "edges.csv").read_text() == "mine"
+    found.save(tmp_path, overwrite=True)
+    found.save(tmp_path)  # over its own
 
 
 def test_no_rows_are_written_if_none_shall_be(tmp_path: Path) -> None:

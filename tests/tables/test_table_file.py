@@ -311,3 +311,24 @@ def test_columns_of_one_name(tmp_path: Path) -> None:
     path = tmp_path / "data.parquet"
     pd.DataFrame({"1": [1.0], "2": [2.0]}).to_parquet(path)
     assert list(read_table_file(path)) == ["1", "2"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx", "parquet"])
+def test_missing_values_are_named_in_every_kind_of_file(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"data.{ending}"
+    frame = pd.DataFrame({"a": [1, -999, 3], "b": ["x", "?", "y"], "c": [0.5, 1.5, -999.0]})
+    {"csv": frame.to_csv, "xlsx": frame.to_excel, "parquet": frame.to_parquet}[ending](
+        path, index=False
+    )
+    found = read_table_file(path, Format(missing=("-999", "?")))
+    expected = [[False] * 3, [True, True, False], [False, False, True]]
+    np.testing.assert_array_equal(found.isna(), expected)
+
+
+def test_grouped_thousands_without_commas_bring_no_advice_about_commas(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("a;b\n1'234.5;1\n2'345.5;2\n")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert read_table_file(path)["a"].tolist() == [1234.5, 2345.5]
+    assert not any("commas" in str(warning.message) for warning in caught)

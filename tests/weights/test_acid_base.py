@@ -109,6 +109,19 @@ def test_without_z_the_level_holds(n: int) -> None:
         assert low <= (p < level).sum() <= high
 
 
+def test_hardly_more_rows_than_columns_of_z() -> None:
+    noise = np.random.default_rng(0).normal(size=(60, 20, 32))
+
+    def ask(d_z: int) -> list[Question]:
+        return [(x[:, :1], x[:, 1:2], x[:, 2 : 2 + d_z]) for x in noise]
+
+    assert rejections(ask(16)) <= 8
+    for d_z in (17, 18, 30):
+        x, y, z = ask(d_z)[0]
+        with pytest.warns(AcidWarning, match=r"20 rows are too few .* leave nothing \(p = 1\)"):
+            assert ci_test(x, x + 0.1 * y, z).pvalue == 1
+
+
 @pytest.mark.parametrize("n", [200, 2000])
 @pytest.mark.parametrize(("levels", "categorical"), [(2, False), (3, False), (3, True), (6, True)])
 def test_few_values_keep_the_level(levels: int, categorical: bool, n: int) -> None:

@@ -273,16 +273,22 @@ class _Name(str):
 @contextlib.contextmanager
 def _caught_warnings() -> Any:
     messages: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        yield messages
-    for warning in caught:
-        if issubclass(warning.category, UserWarning):
-            messages.append(str(warning.message))
-        else:  # warnings for programmers, from other packages
-            warnings.warn_explicit(
-                warning.message, warning.category, warning.filename, warning.lineno
-            )
+    caught: list[warnings.WarningMessage] = []
+    done = False
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            yield messages
+        done = True
+    finally:
+        for warning in caught:
+            # A search that fails returns nothing that could hold the user's warnings.
+            if done and issubclass(warning.category, UserWarning):
+                messages.append(str(warning.message))
+            else:
+                warnings.warn_explicit(
+                    warning.message, warning.category, warning.filename, warning.lineno
+                )
 
 
 @contextlib.contextmanager

@@ -27,7 +27,8 @@ def apply_meeks_rules(marks: Endpoints, forbidden: Collection[Pair]) -> None:
 
     Args:
         marks: the graph; it is changed.
-        forbidden: ordered pairs (i, j) without an edge i -> j.
+        forbidden: ordered pairs (i, j) without an edge i -> j. Without knowledge the first three
+            rules find all that follows.
 
     References:
         Meek (1995), Causal inference and causal explanation with background knowledge.
@@ -65,6 +66,12 @@ def apply_meeks_rules(marks: Endpoints, forbidden: Collection[Pair]) -> None:
             for k in sides[i, end]:
                 apart = j < k and not marks[j, k]
                 if apart and undirected(i, k) and points(marks, k, end) and undirected(i, end):
+                    tell(i, end)
+        for first, k, end in _chains(neighbours) if forbidden else ():
+            if marks[first, end] or not points(marks, first, k) or not points(marks, k, end):
+                continue
+            for i in neighbours[first]:
+                if marks[i, k] and undirected(i, first) and undirected(i, end):
                     tell(i, end)
 
 

@@ -34,7 +34,8 @@ def make_null(
         model: holds the fitted nulls.
         network: the model's network, on the device of the rows.
         permutations: draws for each question; only used by the permutation null.
-        alpha: level at which the checked null decides; only used by it.
+        alpha: level at which one decides; used by the checked null, and by that of permutation to
+            refuse so few draws that no p-value could reach it.
         draws: most draws of the checked null for each question; None: as many as suit alpha.
         batch_entries: scalars of permuted copies encoded at once; bounds memory.
 
@@ -46,7 +47,7 @@ def make_null(
     if name == "checked":
         return CheckedNull(model, network, alpha=alpha, draws=draws, batch_entries=batch_entries)
     if name == "permutation":
-        return PermutationNull(network, permutations, batch_entries)
+        return PermutationNull(network, permutations, alpha, batch_entries)
     raise unknown("null", name, NULLS)
 
 

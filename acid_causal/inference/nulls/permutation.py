@@ -7,17 +7,17 @@ encoded once for all of them.
 """
 
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float
 
-from acid_causal.errors import require
+from acid_causal.errors import whole_number
 from acid_causal.inference.batching import Task
 from acid_causal.inference.encoding_cache import EncodedQuestions, Place, encode_conditioning
 from acid_causal.inference.nulls.interface import Array, PValues
 from acid_causal.inference.nulls.neighbourhoods import neighbourhoods, permutations
+from acid_causal.inference.nulls.sequential import fewest_draws
 from acid_causal.inference.row_hashes import read_content
 from acid_causal.inference.rows import Rows
 from acid_causal.model import ACIDModel, Conditioning
@@ -34,18 +34,19 @@ class PermutationNull:
     Args:
         network: the network, on the device of the rows.
         draws: permutations for each question, B.
+        alpha: level at which one decides.
         batch_entries: scalars of permuted copies encoded at once; bounds memory.
 
     Raises:
-        OptionError: draws is not an integer of at least 19.
+        OptionError: draws is not an integer of at least 19, or too small for a p-value of alpha.
     """
 
     beyond_training = "its power there is unknown"
     needs_predictions = False
 
-    def __init__(self, network: ACIDModel, draws: int, batch_entries: int) -> None:
-        check_draws(draws)
-        self._draws = int(draws)
+    def __init__(self, network: ACIDModel, draws: int, alpha: float, batch_entries: int) -> None:
+        fewest = max(FEWEST, fewest_draws(alpha))
+        self._draws = whole_number("permutations", draws, fewest, f" at alpha = {alpha:g}")
         self._network, self._batch_entries = network, batch_entries
 
     @property
@@ -99,15 +100,3 @@ class PermutationNull:
             logits = self._network.score_grid(stays.encoding, moved, 1, len(indices))
             reached += int((logits.double() >= least).sum())
         return reached
-
-
-def check_draws(draws: Any) -> None:
-    """Checks the number of permutations.
-
-    Raises:
-        OptionError: not an integer of at least 19.
-    """
-    # In Python True is an integer, too.
-    whole = isinstance(draws, int | np.integer) and not isinstance(draws, bool)
-    expected = f"a whole number, {FEWEST} or more"
-    require(whole and int(draws) >= FEWEST, "permutations", draws, expected)

@@ -28,6 +28,7 @@ from acid_causal.model.numerics import eigh
 # Principal components that are kept of a head's features; in shipped models they have 99 % of the
 # norm of the covariance that a statistic is made of.
 _COMPONENTS = 4
+_Shape = tuple[torch.Size, ...]
 # Tensors of an encoding whose last axis is that of the rows.
 _OF_ROWS = ("features", "norms", "residuals")
 # Smallest number of rows in a cell. Smaller cells hold the level a little more often where
@@ -66,9 +67,10 @@ class PermutedEncodings:
             draws: indices of the draws.
         """
         reached = np.zeros(len(which), dtype=np.int64)
-        alike: dict[tuple[int, int], list[int]] = defaultdict(list)
+        alike: dict[tuple[_Shape, _Shape], list[int]] = defaultdict(list)
         for place, k in enumerate(which):
-            alike[self._asked[k].widths].append(place)
+            stays, moves = map(self._targets.shape, self._asked[k].places)
+            alike[stays, moves].append(place)
         for same in alike.values():
             each = self._n * self._targets.width(self._asked[which[same[0]]].moves)
             at_once = max(1, self._entries // each)
@@ -110,14 +112,12 @@ class _Asked:
     Attributes:
         stays: the encoding whose rows stay.
         moves: the encoding whose rows are permuted.
-        widths: components of both.
         keys: hashes of the rows.
         cells: the cell of each row.
     """
 
     stays: Place
     moves: Place
-    widths: tuple[int, int]
     keys: Hashes
     cells: Int64[Integers, " n"]
 
@@ -134,10 +134,9 @@ class _Asked:
 def _prepare(task: Task, pair: tuple[Place, Place], rows: Rows) -> _Asked:
     content = read_content(*(rows.ranks(part) for part in (task.x, task.y, task.cond)))
     stays, moves = reversed(pair) if content.swapped else pair
-    widths = (content.x.shape[1], content.y.shape[1])
     along, tested = _predicted(content, stays, moves), np.hstack([content.x, content.y])
     cells = neighbourhoods(along, tested, _SMALLEST)
-    return _Asked(stays, moves, widths, content.keys, cells)
+    return _Asked(stays, moves, content.keys, cells)
 
 
 def _predicted(content: Content, stays: Place, moves: Place) -> Int64[Integers, "n k"]:
@@ -169,6 +168,11 @@ class _Targets:
         self._index = {place: k for k, place in enumerate(distinct)}
         self._encodings = [_with_few_features(network, place.encoding) for place in distinct]
 
+    def shape(self, place: Place) -> _Shape:
+        """Returns the shapes of a target's tensors, which must agree to be joined."""
+        tensors = self._encodings[self._index[place]].tensors().values()
+        return tuple(tensor.shape[1:] for tensor in tensors)
+
     def width(self, place: Place) -> int:
         """Returns the numbers of a row."""
         encoding = self._encodings[self._index[place]]
@@ -176,7 +180,7 @@ class _Targets:
         return sum(part[0].flatten(0, -2).shape[0] for part in parts)
 
     def select(self, places: Sequence[Place]) -> TargetEncoding:
-        """Joins encodings of equal widths."""
+        """Joins encodings of equal shape."""
         return _join([self._encodings[self._index[place]] for place in places])
 
     def permuted(
@@ -202,9 +206,13 @@ class _Targets:
 
 
 def _with_few_features(network: ACIDModel, encoding: TargetEncoding) -> TargetEncoding:
-    """Keeps the principal components of each head's features."""
+    """Keeps the principal components of each head's features.
+
+    Those of a category are all kept: they are its levels, of which no few stand for the others.
+    """
     head, features = network.head, encoding.features
-    if not isinstance(head, CrossCovarianceHead) or features.shape[3] <= _COMPONENTS:
+    few = features.shape[3] <= _COMPONENTS
+    if few or encoding.categories or not isinstance(head, CrossCovarianceHead):
         return encoding
     covariance = features @ features.mT / encoding.n
     _, vectors = eigh(covariance.flatten(0, 2))

@@ -23,11 +23,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from acid_causal.errors import require
+from acid_causal.errors import require, whole_number
 
 # The stages end after these multiples of 1 / alpha draws, less one; the last one is the default.
 _STAGES = (0.5, 2.0, 4.0, 7.0)
@@ -151,16 +150,10 @@ def make_plan(alpha: float, draws: int | None) -> DrawPlan:
     require(number and 0 < alpha < 1, "alpha", alpha, "between 0 and 1")
     if draws is None:
         draws = max(1, math.ceil(_MOST / alpha - 1e-9) - 1)
-    fewest = max(1, math.ceil(1 / alpha - 1e-9) - 1)
-    require(
-        _is_whole(draws) and draws >= fewest,
-        "draws",
-        draws,
-        f"a whole number, {fewest} or more at alpha = {alpha:g}",
-    )
-    return DrawPlan(float(alpha), int(draws))
+    note = f" at alpha = {alpha:g}"
+    return DrawPlan(float(alpha), whole_number("draws", draws, fewest_draws(alpha), note))
 
 
-def _is_whole(value: Any) -> bool:
-    # In Python True is an integer, too.
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+def fewest_draws(alpha: float) -> int:
+    """Returns with how many draws the smallest p-value, 1 / (1 + draws), is at most alpha."""
+    return max(1, math.ceil(1 / alpha - 1e-9) - 1)

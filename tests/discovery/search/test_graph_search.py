@@ -139,6 +139,19 @@ def test_tiers_point(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
 # ---- neighbours --------------------------------------------------------------------------------
 
 
+def test_warnings_of_a_search_that_fails_are_issued(
+    tiny_model: TrainedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ValueError("no graph")
+
+    monkeypatch.setattr(graph_search, "run_pc", fail)
+    monkeypatch.setattr(graph_search, "ACID", lambda *_, **__: warnings.warn("odd", stacklevel=1))
+    table = read_table(np.random.default_rng(0).normal(size=(30, 3)))
+    with pytest.warns(UserWarning, match="odd"), pytest.raises(ValueError, match="no graph"):
+        graph_search.search_graph(table, model=tiny_model)
+
+
 def test_warnings_are_caught_with_the_names_of_columns(
     tiny_model: TrainedModel, table: np.ndarray
 ) -> None:

@@ -13,6 +13,7 @@ from causallearn.utils.cit import CIT_Base, register_ci_test
 from causallearn.utils.PCUtils.BackgroundKnowledge import BackgroundKnowledge
 
 from acid_causal.discovery.mixed_graph import ARROW, TAIL
+from acid_causal.discovery.search.meeks_rules import apply_meeks_rules, point, points
 from acid_causal.discovery.search.orientation import IN_CAUSAL_LEARN, Triple, orient
 from acid_causal.discovery.search.skeleton import Skeleton, find_skeleton
 from acid_causal.tables.inputs import Question
@@ -35,6 +36,20 @@ class Noise(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
 
 
 register_ci_test("noise-of-orientation", Noise)
+
+
+def test_meeks_fourth_rule_needs_knowledge() -> None:
+    """d -> c -> b is known; a <- b would make a <- c and a <- d, and of d and b a new collider."""
+    a, b, c, d = range(4)
+    for forbidden in (set(), {(c, d)}):
+        marks = np.zeros((4, 4), dtype=np.int8)
+        for i, j in ((a, b), (a, c), (a, d), (c, b), (d, c)):
+            marks[i, j] = marks[j, i] = TAIL
+        for i, j in ((d, c), (c, b)) if not forbidden else ((d, c),):
+            point(marks, i, j)
+        apply_meeks_rules(marks, forbidden)
+        assert points(marks, c, b)
+        assert points(marks, a, b) == bool(forbidden)
 
 
 @pytest.mark.parametrize("seed", range(6))

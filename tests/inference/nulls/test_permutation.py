@@ -190,6 +190,17 @@ def test_too_few_permutations_are_refused(
         Tester(table, model=tiny_model, permutations=wrong)
 
 
+def test_permutations_must_reach_the_level(tiny_model: TrainedModel, table: np.ndarray) -> None:
+    """With 199 no p-value is below .005, so that nothing would be rejected at .001."""
+    options: dict[str, Any] = {"model": tiny_model, "null": "permutation"}
+    message = "permutations must be a whole number, 999 or more at alpha = 0.001, not 199"
+    with pytest.raises(OptionError, match=message):
+        Tester(table, **options, alpha=0.001)
+    with pytest.raises(OptionError, match=message):
+        pc(table[:, :3], 0.001, acid, null="permutation", show_progress=False)
+    Tester(table, **options, alpha=0.001, permutations=999)
+
+
 @pytest.mark.usefixtures("wrong_types")
 def test_the_fingerprint_knows_the_number_of_permutations(
     tiny_model: TrainedModel, table: np.ndarray
