@@ -37,7 +37,7 @@ def tie_chance(columns: Float[Tensor, "batch columns n"]) -> Float[Tensor, "batc
     It is 1/n if all values differ, .5 for a coin and 1 for a constant.
     """
     n = columns.shape[2]
-    ordered = columns.detach().sort(dim=2).values
+    ordered = columns.detach().contiguous().sort(dim=2).values
     if not (ordered[..., 1:] == ordered[..., :-1]).any():
         return torch.full_like(ordered[..., 0], 1 / n)
     below = torch.searchsorted(ordered, ordered)

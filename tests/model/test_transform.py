@@ -96,3 +96,14 @@ def test_tie_chance_is_that_of_two_rows_drawn_with_replacement() -> None:
     expected = (columns[:, :, None] == columns[:, None]).float().mean(dim=(1, 2))
     torch.testing.assert_close(tie_chance(columns[None])[0], expected)
     torch.testing.assert_close(tie_chance(columns[None, 2:])[0], expected[2:])
+
+
+def test_ties_are_counted_in_any_order_of_memory() -> None:
+    """Torch warns once in a process where it must copy: always, here."""
+    columns = torch.tensor([[[0.0, 1.0], [0.0, 2.0], [1.0, 3.0]]]).mT
+    torch.set_warn_always(True)
+    try:
+        chance = tie_chance(columns)
+    finally:
+        torch.set_warn_always(False)
+    torch.testing.assert_close(chance, torch.tensor([[5 / 9, 3 / 9]]))

@@ -110,6 +110,8 @@ def search_graph(
     require(0 < alpha < 1, "alpha", alpha, "between 0 and 1")
     require(max_size is None or max_size >= 0, "max_size", max_size, "at least 0")
     knowledge = knowledge or Knowledge()
+    expected = "a Knowledge of acid_causal.discovery.knowledge"
+    require(isinstance(knowledge, Knowledge), "knowledge", knowledge, expected)
     knowledge.check(table.columns)
     _check_columns(table)
     for name in options:
