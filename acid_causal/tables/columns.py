@@ -1,7 +1,8 @@
 """Columns of a table as users bring them: numbers, unordered categories and ordered levels."""
 
+import contextlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -93,7 +94,7 @@ def _read_ordered(column: Any, order: Sequence[Any]) -> Column | None:
         codes, found = _factorise(column)
     except (TypeError, ValueError):
         return None
-    levels = tuple(dict.fromkeys(map(_level_name, order)))
+    levels = tuple(dict.fromkeys(_name_as_read(level, found) for level in order))
     lacking = [name for name in map(_level_name, found) if name not in levels]
     if lacking:
         raise InputError(
@@ -139,6 +140,19 @@ def _level_name(value: Any) -> str:
     """Names a level; whole numbers of any type have one name."""
     number = isinstance(value, Real) and not isinstance(value, bool)
     return str(int(value)) if number and float(value).is_integer() else str(value)
+
+
+def _name_as_read(level: Any, found: Iterable[Any]) -> str:
+    """Names a level of an order as the value that was read of it: 0.10 as .1, true as True."""
+    for value in found:
+        if isinstance(value, bool | np.bool_):
+            if str(level).strip().lower() == str(value).lower():
+                return _level_name(value)
+        elif isinstance(value, Real):
+            with contextlib.suppress(TypeError, ValueError):
+                if float(level) == value:
+                    return _level_name(value)
+    return _level_name(level)
 
 
 def _sorted_levels(names: set[str]) -> tuple[str, ...]:

@@ -169,6 +169,22 @@ def test_what_is_neither_number_nor_text() -> None:
 # ---- answers -----------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("values", "order", "ranks"),
+    [
+        ([True, False, True], ["false", "TRUE"], [1, 0, 1]),
+        ([1, 2, 1], ["01", "02"], [0, 1, 0]),
+        ([0.1, 0.5, 0.1], ["0.10", "5e-1"], [0, 1, 0]),
+        ([3.0, 0.0, 3.0], ["3.0", "0"], [0, 1, 0]),
+    ],
+)
+def test_an_order_may_spell_levels_as_a_file_does(
+    values: list[Any], order: list[str], ranks: list[float]
+) -> None:
+    table = read_table(pd.DataFrame({"a": values * 2, "b": range(6)}), ordered={"a": order})
+    assert table.values[:, 0].tolist() == ranks * 2
+
+
 @pytest.mark.filterwarnings("ignore::acid_causal.errors.AcidWarning")
 @pytest.mark.parametrize("model", ["acid-ranks", "acid-base"])
 def test_names_and_order_of_levels_and_rows_move_no_pvalue(model: str) -> None:
