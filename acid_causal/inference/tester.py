@@ -22,7 +22,7 @@ import torch
 from acid_causal import defaults
 from acid_causal.choices import NULLS
 from acid_causal.device import resolve_device, same_device
-from acid_causal.errors import ModelError, Notices, OptionError, unknown, whole_number
+from acid_causal.errors import ModelError, Notices, OptionError, listed, unknown, whole_number
 from acid_causal.inference.batching import Task, by_conditioning_set, require_room
 from acid_causal.inference.engine import Engine
 from acid_causal.inference.nulls.kinds import make_null
@@ -331,7 +331,7 @@ class Tester:
 def _named(columns: Sequence[str], task: Task) -> str:
     """Formats a question with the names of its columns."""
     tested = ", ".join(columns[k] for k in (*task.x, *task.y))
-    return f"({tested} | {', '.join(columns[k] for k in task.cond)})"
+    return f"({tested} | {listed([columns[k] for k in task.cond])})"
 
 
 def ci_test(
