@@ -28,6 +28,11 @@ def test_kci_is_asked_where_it_is_cheap() -> None:
     assert {(job["d"], job["n"]) for job in jobs} == {(10, 200), (10, 500), (20, 200), (30, 200)}
 
 
+def test_the_checked_null_is_asked_on_few_rows_and_variables() -> None:
+    jobs = graphs.GRAPHS.jobs(["acid-checked"], False)
+    assert {(job["d"], job["n"]) for job in jobs} == {(10, 200), (10, 500), (20, 200)}
+
+
 def test_methods_get_the_same_table() -> None:
     one, other = graphs.GRAPHS.jobs(["rcit", "fisherz"], True)[:2]
     assert (one.method, other.method) == ("rcit", "fisherz")
