@@ -43,7 +43,17 @@ CAUSAL_LEARN_RULES = {
 RULES = ORIENT
 METHODS = ("acid", "rcit", "fisherz")
 # (variables, rows) and the number of graphs.
-CELLS = {(10, 200): 8, (10, 500): 5, (10, 1000): 3, (20, 200): 4, (30, 200): 3}
+CELLS = {
+    (10, 200): 8,
+    (10, 500): 5,
+    (10, 1000): 3,
+    (20, 200): 4,
+    (20, 500): 3,
+    (20, 1000): 3,
+    (30, 200): 3,
+    (30, 500): 3,
+    (30, 1000): 3,
+}
 QUICK_CELLS = {(10, 200): 3}
 
 
