@@ -68,7 +68,9 @@ def find_skeleton(
                     continue
                 separating: set[int] = set()
                 separated = (min(x, y), max(x, y)) in apart
-                for cond in combinations([v for v in near if v != y], size):
+                # Of the empty set alone no list of others is needed, and d^3 is many.
+                others = [v for v in near if v != y] if size else []
+                for cond in combinations(others, size):
                     if ask(x, y, cond) > alpha:
                         separated = True
                         separating.update(cond)
