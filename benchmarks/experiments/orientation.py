@@ -161,7 +161,7 @@ def report(rows: pd.DataFrame, picture: Path) -> str:
             "CPDAG-SHD, mean over cells:",
             _lines(means, digits=2),
             f"Per cent below {DEFAULT_RULE}, mean over cells:",
-            _lines(less.groupby(by_kind, sort=False).mean(), digits=0),
+            _lines(less.groupby(by_kind, sort=False).mean().round() + 0.0, digits=0),  # no -0
         ]
     )
 
