@@ -22,7 +22,8 @@ from acid_causal.tables.inputs import Question
 
 ALPHAS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2)
 # Where edges stay that unknown tests would remove, the number of these tests grows exponentially.
-# A level with more of them than the run's tests is left out; so few are always allowed.
+# A level with more of them than the run's tests given some variable is left out, as are all above
+# it; so few are always allowed. Tests given none are many where columns are, and say nothing of it.
 _FEW = 2000
 
 
@@ -36,7 +37,7 @@ class StabilityPath:
 
     Attributes:
         alphas: the levels, increasing, without those that have more open questions than the run
-            asked, and more than 2,000.
+            asked given some variable, and more than 2,000.
         graphs: the endpoints at each level.
         open: number of questions without a p-value at each level; 0: the graph is that of a run.
     """
@@ -77,9 +78,9 @@ def stability_path(
     required = known.pairs(known.requires, columns)
     graphs: dict[float, Endpoints] = {}
     unanswered = []
+    bound = max(sum(bool(given) for *_, given in pvalues), _FEW)
     for level in sorted({*alphas, alpha}):
-        most = None if level == alpha else max(len(pvalues), _FEW)
-        answers = _Known(pvalues, required, max_size, most)
+        answers = _Known(pvalues, required, max_size, None if level == alpha else bound)
         try:
             if method == "pc":
                 found = run_pc(columns, answers, level, max_size, known, orient_by)
@@ -87,6 +88,8 @@ def stability_path(
                 shape = np.zeros((len(columns), len(columns)))
                 found = run_fci(columns, shape, answers, level, max_size, known)
         except _TooManyError:
+            if level > alpha:
+                break
             continue
         graphs[level] = found.endpoints
         unanswered.append(len(answers.open))

@@ -81,3 +81,15 @@ def test_the_false_discovery_rate_is_kept() -> None:
         chosen = adjusted_pvalues(pvalues, np.ones(45, dtype=bool)) <= 0.1
         shares.append(chosen[5:].sum() / max(chosen.sum(), 1))
     assert np.mean(shares) < 0.1 + 3 * np.std(shares) / 20
+
+
+def test_pairs_tested_given_nothing_allow_no_more_open_questions() -> None:
+    """Of 150 independent columns 559 pairs are adjacent at .05, and 7,000 questions open."""
+    rng = np.random.default_rng(0)
+    columns = [f"v{k}" for k in range(150)]
+    pvalues: dict[Question, float] = {
+        (i, j, ()): rng.uniform() for j in range(150) for i in range(j)
+    }
+    path = stability_path(pvalues, columns, alpha=0.001, orient_by="separation", max_size=1)
+    assert path.alphas == (0.001, 0.002, 0.005, 0.01, 0.02)
+    assert max(path.open) <= 2000
