@@ -239,7 +239,7 @@ def _with_numbers(path: Path, frame: Any, form: Format, raw: Any) -> Any:
             frame[name] = _mapped(texts, found.values)
             if found.reading is not None and found.reading.decimal == ",":
                 by_comma.append(name)
-            elif form.marks == Marks() and texts.str.contains(",", regex=False).any():
+            elif found.reading is not None and texts.str.contains(",", regex=False).any():
                 grouped.append(name)
     for names, what, other in (
         (by_comma, "decimal marks", "--thousands ,"),
