@@ -13,10 +13,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from acid_causal import causal_learn
-from acid_causal.causal_learn.adapter import METHOD, OWN_OPTIONS, alpha_of_search
+from acid_causal.causal_learn.adapter import METHOD, alpha_of_search, check_options
 from acid_causal.choices import RESAMPLING
-from acid_causal.errors import InputError, missing_extra, unknown
-from acid_causal.inference.tester import OPTIONS
+from acid_causal.errors import InputError, missing_extra
 
 try:
     from andrey.core.ci import SHIPPED_INDEP_TESTS, register_indep_test
@@ -69,9 +68,7 @@ def register(name: str, **options: Any) -> None:
         InputError: andrey-core has a test of this name that is not ours.
         OptionError: there is no such option.
     """
-    for option in options:
-        if option not in OPTIONS | OWN_OPTIONS:
-            raise unknown("option of acid", option, OPTIONS | OWN_OPTIONS)
+    check_options(options)
     if name in SHIPPED_INDEP_TESTS:
         raise InputError(f"andrey-core has its own test {name!r}; choose another name")
 

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from numbers import Integral
-from typing import Any, cast
+from typing import Any
 
 # Packages whose lines tell a user nothing: this one, and those whose searches ask it.
 _NOT_THE_USERS = (__name__.partition(".")[0], "causallearn", "pgmpy", "tigramite", "andrey")
@@ -127,10 +127,11 @@ def whole_number(name: str, received: object, least: int, note: str = "") -> int
         OptionError: the value is not valid.
     """
     # In Python True is an integer, too.
-    whole = isinstance(received, Integral) and not isinstance(received, bool)
-    valid = whole and int(cast(Integral, received)) >= least
-    require(valid, name, received, f"a whole number, {least} or more{note}")
-    return int(cast(Integral, received))
+    if isinstance(received, Integral) and not isinstance(received, bool):
+        number = int(received)
+        if number >= least:
+            return number
+    raise OptionError(f"{name} must be a whole number, {least} or more{note}, not {received!r}")
 
 
 def warn(message: str, category: type[Warning] = AcidWarning) -> None:

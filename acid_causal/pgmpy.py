@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from acid_causal.choices import RESAMPLING
 from acid_causal.errors import InputError, unknown
 from acid_causal.inference.tester import Tester
 from acid_causal.tables.inputs import Table, read_table
@@ -28,7 +29,8 @@ class ACID:
         data: DataFrame or array, (n, d); an array's columns are called 0 to d - 1. Columns of texts
             and pandas' categories are categories.
         **options: of `acid_causal.Tester`: model, null, missing, categorical, ... The level of
-            `null="checked"` is that of pgmpy's question, unless `alpha` is given.
+            `null="checked"` and of "permutation" is that of pgmpy's question, unless `alpha` is
+            given.
 
     Attributes:
         tester: answers about the table that was given last.
@@ -80,7 +82,7 @@ class ACID:
         """
         if data is not None:
             self._turn_to(data)
-        if self.tester.null == "checked" and "alpha" not in self._options:
+        if self.tester.null in RESAMPLING and "alpha" not in self._options:
             self._decide_at(significance_level)
         result = self.tester.test(self._column(X), self._column(Y), map(self._column, Z))
         self.statistic_, self.p_value_ = result

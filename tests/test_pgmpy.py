@@ -116,6 +116,8 @@ def test_the_checked_null_decides_at_the_level_of_the_question() -> None:
     fixed = ACID(frame, null="checked", alpha=0.02)
     fixed("x", "y", significance_level=0.05)
     assert fixed.tester.alpha == 0.02
+    with pytest.raises(OptionError, match=r"999 or more at alpha = 0\.001"):
+        ACID(frame, null="permutation")("x", "y", significance_level=0.001)
 
 
 def test_pgmpys_categories(frame: pd.DataFrame) -> None:

@@ -105,9 +105,7 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         progress: Callable[[int], object] | None = None,
         **options: Any,
     ) -> None:
-        for name in options:
-            if name not in OPTIONS:
-                raise unknown("option of acid", name, OPTIONS | OWN_OPTIONS)
+        check_options(options)
         _check_prefetch_options(prefetch, prefetch_alpha)
         _check_search(data)
         if tester is None:
@@ -283,6 +281,17 @@ def _check_tester(tester: TableTester, data: Any, options: Collection[str]) -> N
             f"the tester is about another table, of {tester.n} rows and {tester.d} columns; "
             f"this one has the shape {np.shape(data)}"
         )
+
+
+def check_options(names: Iterable[str]) -> None:
+    """Checks the names of options of `ACID`.
+
+    Raises:
+        OptionError: there is no such option.
+    """
+    for name in names:
+        if name not in OPTIONS | OWN_OPTIONS:
+            raise unknown("option of acid", name, OPTIONS | OWN_OPTIONS)
 
 
 def _check_prefetch_options(prefetch: object, prefetch_alpha: object) -> None:

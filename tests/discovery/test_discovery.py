@@ -48,8 +48,17 @@ def test_all_pairs_are_told_of(found: Discovery) -> None:
     assert str(found).splitlines() == [f"{edge.a} {edge.mark} {edge.b}" for edge in found.edges]
 
 
+def test_a_mark_that_no_sample_has_is_an_edge_like_others(found: Discovery) -> None:
+    edge = replace(found.edges[0], confidence=0.5, marks={"": 0.5, "<->": 0.5})
+    unlike = replace(found, edges=(edge,))
+    assert edge.mark_confidence == 0
+    assert unlike.graph.edges[edge.a, edge.b]["mark_confidence"] == 0
+    assert unlike.edges_frame()["mark_confidence"].tolist() == [0]
+    assert replace(edge, confidence=None).mark_confidence is None
+
+
 def test_numbers_of_numpy_are_options(
-    frame: pd.DataFrame, tiny_model: TrainedModel, found: Discovery, tmp_path: Path
+    frame: pd.DataFrame, tiny_model: TrainedModel, found: Discovery
 ) -> None:
     options: dict[str, Any] = {
         "alpha": np.float64(ALPHA),
