@@ -219,7 +219,7 @@ def test_questions_of_few_values_have_a_null_of_their_own() -> None:
 
 def test_unbounded_statistics_hold_in_the_body_and_grow_in_the_tail() -> None:
     rng = np.random.default_rng(8)
-    known, fresh = facts(8_000, rng), facts(20_000, rng)
+    known, fresh = facts(5_000, rng), facts(10_000, rng)
     # The more of a relation is nonlinear the larger is what regressions leave.
     draws = [
         rng.normal(-2, 1, len(f.n)) + 2 * f.nonlinear_x * f.nonlinear_y + 0.3 * np.log(f.n)

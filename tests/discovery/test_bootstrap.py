@@ -53,13 +53,13 @@ def test_the_whole_table_as_a_sample(tiny_model: TrainedModel, data: Table) -> N
 
 @pytest.mark.parametrize("method", ["pc", "fci"])
 def test_the_seed_decides(tiny_model: TrainedModel, data: Table, method: str) -> None:
-    options: dict[str, Any] = {"samples": 3, "model": tiny_model, "alpha": 0.2, "method": method}
+    options: dict[str, Any] = {"samples": 2, "model": tiny_model, "alpha": 0.2, "method": method}
     first = bootstrap_graphs(data, **options, seed=1)
     with joblib.parallel_config(backend="threading", n_jobs=3):
         again = bootstrap_graphs(data, **options, seed=1)
     np.testing.assert_array_equal(first.graphs, again.graphs)
-    other = bootstrap_graphs(data, **{**options, "samples": 2}, seed=2)
-    assert not np.array_equal(first.graphs[:2], other.graphs)
+    other = bootstrap_graphs(data, **options, seed=2)
+    assert not np.array_equal(first.graphs, other.graphs)
     fewer = bootstrap_graphs(data, **{**options, "samples": 1}, seed=1)
     np.testing.assert_array_equal(first.graphs[:1], fewer.graphs)
 

@@ -224,7 +224,7 @@ def test_a_header_that_tells_of_another_model(
     began = time.process_time()
     with pytest.raises(ModelError, match=message):
         load_model(saved)
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < 5
 
 
 def test_no_bit_can_flip_unnoticed(saved: Path, tiny_model: TrainedModel) -> None:

@@ -28,7 +28,7 @@ def rejections(name: str, effect: float, count: int) -> int:
 
 
 def test_level_and_power(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(TREES, "max_iter", 40)  # the best number of trees is smaller
+    monkeypatch.setitem(TREES, "max_iter", 20)  # the best number of trees is smaller
     # A linear regression cannot see that Z is the common cause.
     assert rejections("gcm", 0.0, count=10) <= stats.binom.ppf(0.999, 10, 0.05)
     assert rejections("fisherz", 0.0, count=10) >= 9

@@ -30,15 +30,15 @@ def test_cmiknn_mixed_is_tigramites() -> None:
     """It tells dependence as far as 100 permutations can, and is told the categories."""
     tests = pytest.importorskip("tigramite.independence_tests.cmiknn_mixed")
     answer = mixed_method("cmiknn-mixed")
-    table, codes = (question(True)[0][:100], question(True)[1])
+    table, codes = (question(True)[0][:60], question(True)[1])
     pvalue = answer(table, codes)
     assert pvalue == pytest.approx(1 / 101)
     test = tests.CMIknnMixed(workers=1, sig_samples=100)
-    types = np.tile(np.isin(range(3), codes).astype(int), (100, 1))
+    types = np.tile(np.isin(range(3), codes).astype(int), (60, 1))
     x, y, z = (table[:, [k]] for k in range(3))
     kinds = {f"{name}_type": types[:, [k]] for k, name in enumerate("xyz")}
     assert test.run_test_raw(x, y, z, **kinds)[1] == pvalue
-    independent = question(False)[0][:100]
+    independent = question(False)[0][:60]
     categories = answer(independent, codes)
     assert categories > 0.05
     assert answer(independent, []) != categories
