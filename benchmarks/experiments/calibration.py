@@ -20,7 +20,7 @@ from scipy import stats
 from benchmarks.harness.folds import as_questions
 from benchmarks.harness.jobs import Experiment, Job, Results
 from benchmarks.harness.tables import aligned
-from benchmarks.methods import AS_IN_THE_PAPER, get_method
+from benchmarks.methods import AS_IN_THE_PAPER, CHECKED, PERMUTATION, get_method
 from benchmarks.methods.andrey import MIXED_TESTS
 from benchmarks.methods.mixed import ALL_CATEGORICAL, mixed_method
 from benchmarks.pictures.quantiles import draw_quantiles
@@ -50,8 +50,8 @@ FIRST_SEED = 8_000_000
 METHODS = (
     "acid",
     AS_IN_THE_PAPER,
-    "acid-permutation",
-    "acid-checked",
+    PERMUTATION,
+    CHECKED,
     "kcit",
     "rcit",
     "fisherz",
@@ -61,9 +61,11 @@ METHODS = (
 QUICK_METHODS = ("acid", "rcit", "fisherz")
 # The other methods run up to these n, which takes an hour on one core.
 LARGEST_N = {"kcit": 100, "rcit": 200, "fisherz": 200, AS_IN_THE_PAPER: 1000}
-# A permutation null costs as much as 200 tests, so it runs in three cells only.
+# A permutation null costs as much as 200 tests, so it runs in three cells only; the checked null
+# costs a few, and runs with one number of rows.
 PERMUTATION_SETTING = (100, 3)
 PERMUTATION_STREAMS = ("training", "hard", "steps")
+CHECKED_N = 200
 
 LEVELS = {"type_1_at_01": 0.01, "type_1_at_05": 0.05, "type_1_at_10": 0.1}
 # A row stores the quantiles of its p-values at these probabilities, for the QQ plot.
@@ -108,13 +110,15 @@ def _is_asked(method: str, stream: str, n: int, d_z: int) -> bool:
         return stream == ALL_CATEGORIES
     if method in MIXED_TESTS:
         return stream in WITH_CATEGORIES
+    if method.partition(":")[0] == CHECKED:
+        return n == CHECKED_N
     if stream in WITH_CATEGORIES:
         return method.partition(":")[0] == "acid" and method != AS_IN_THE_PAPER
     return get_method(method).reaches(n, d_z) and _affordable(method, stream, n, d_z)
 
 
 def _affordable(method: str, stream: str, n: int, d_z: int) -> bool:
-    if method.startswith(("acid-permutation", "acid-checked")):
+    if method.partition(":")[0] == PERMUTATION:
         return stream in PERMUTATION_STREAMS and (n, d_z) == PERMUTATION_SETTING
     if method == AS_IN_THE_PAPER and stream != "six-models":
         return False

@@ -3,7 +3,9 @@
 from benchmarks.methods.method import Method, Question
 from benchmarks.methods.registry import (
     AS_IN_THE_PAPER,
+    CHECKED,
     DEFAULT_MODEL,
+    PERMUTATION,
     get_method,
     pick,
     weights_sha256,
@@ -11,7 +13,9 @@ from benchmarks.methods.registry import (
 
 __all__ = [
     "AS_IN_THE_PAPER",
+    "CHECKED",
     "DEFAULT_MODEL",
+    "PERMUTATION",
     "Method",
     "Question",
     "get_method",

@@ -15,7 +15,7 @@ from causallearn.utils.cit import CIT
 from acid_causal.errors import AcidWarning, unknown
 from acid_causal.inference.tester import Tester
 from acid_causal.weights.checkpoint import TrainedModel
-from benchmarks.methods import DEFAULT_MODEL, andrey, learned
+from benchmarks.methods import CHECKED, DEFAULT_MODEL, andrey, learned
 from benchmarks.methods.method import Array, import_extra
 
 # Maps a table, (n, 2 + d_z), and the columns that are categories, as codes, to the p-value.
@@ -30,15 +30,18 @@ _PERMUTATIONS = 100
 def mixed_method(name: str) -> Answer:
     """Finds a test by the name that `--methods` takes.
 
-    `acid-codes` is ACID without types: categories are arbitrary integers.
+    `acid-codes` is ACID without types: categories are arbitrary integers. `acid-checked` is ACID
+    with the checked null.
 
     Raises:
         OptionError: there is no such test, or its package is not installed.
     """
     base, _, model = name.partition(":")
-    if base in ("acid", "acid-codes"):
+    if base in ("acid", CHECKED, "acid-codes"):
         loaded = learned.load(model or DEFAULT_MODEL)
-        return lambda table, codes: acid_pvalue(table, codes if base == "acid" else (), loaded)
+        null = "checked" if base == CHECKED else None
+        typed = base != "acid-codes"
+        return lambda table, codes: acid_pvalue(table, codes if typed else (), loaded, null)
     for names, answer in (
         (andrey.MIXED_TESTS, _andrey),
         (ALL_CATEGORICAL, _causal_learn),
@@ -56,11 +59,13 @@ def _number(pvalue: float) -> float:
     return 1.0 if math.isnan(pvalue) else float(pvalue)
 
 
-def acid_pvalue(table: Array, codes: Sequence[int], model: TrainedModel) -> float:
+def acid_pvalue(
+    table: Array, codes: Sequence[int], model: TrainedModel, null: str | None = None
+) -> float:
     """Tests the first two columns given the others; `codes` are the columns that are categories."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AcidWarning)
-        tester = Tester(table, categorical=codes, model=model)
+        tester = Tester(table, categorical=codes, model=model, null=null)
         return float(tester.test(0, 1, range(2, tester.d)).pvalue)
 
 

@@ -153,6 +153,16 @@ def test_calibration_tells_tests_which_columns_are_categories() -> None:
     assert stored == pytest.approx(np.quantile(pvalues, calibration.PROBABILITIES), rel=1e-3)
 
 
+def test_the_checked_null_has_every_stream_of_calibration_at_one_n() -> None:
+    jobs = calibration.CALIBRATION.jobs(["acid-checked"], False)
+    cells = {(job["stream"], job["n"], job["d_z"]) for job in jobs}
+    assert cells == {
+        (stream, calibration.CHECKED_N, d_z)
+        for stream in calibration.STREAMS
+        for d_z in calibration.DIMENSIONS
+    }
+
+
 def test_calibration_of_a_uniform_pvalue(generator: None) -> None:
     setting = (("stream", "training"), ("n", 50), ("d_z", 2), ("datasets", 400))
     results = calibration.run(Job("calibration", "fisherz", setting, seed=1))

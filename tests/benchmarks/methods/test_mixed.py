@@ -51,6 +51,9 @@ def test_acid_is_told_the_categories() -> None:
     assert mixed_method("acid")(*asked) == pytest.approx(expected.pvalue)
     codes = ci_test(x, y, z)
     assert mixed_method("acid-codes")(*asked) == pytest.approx(codes.pvalue)
+    checked = ci_test(x, y, z, categorical=["x", "z"], null="checked")
+    assert checked.null == "permutation"
+    assert mixed_method("acid-checked")(*asked) == pytest.approx(checked.pvalue)
 
 
 def test_what_cannot_be_computed_rejects_nothing() -> None:
