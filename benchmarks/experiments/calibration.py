@@ -62,10 +62,10 @@ QUICK_METHODS = ("acid", "rcit", "fisherz")
 # The other methods run up to these n, which takes an hour on one core.
 LARGEST_N = {"kcit": 100, "rcit": 200, "fisherz": 200, AS_IN_THE_PAPER: 1000}
 # A permutation null costs as much as 200 tests, so it runs in three cells only; the checked null
-# costs a few, and runs with one number of rows.
+# costs ten, and runs with one number of rows.
 PERMUTATION_SETTING = (100, 3)
 PERMUTATION_STREAMS = ("training", "hard", "steps")
-CHECKED_N = 200
+CHECKED_N, CHECKED_DIMENSIONS = 200, (1, 3, 10)
 
 LEVELS = {"type_1_at_01": 0.01, "type_1_at_05": 0.05, "type_1_at_10": 0.1}
 # A row stores the quantiles of its p-values at these probabilities, for the QQ plot.
@@ -111,7 +111,7 @@ def _is_asked(method: str, stream: str, n: int, d_z: int) -> bool:
     if method in MIXED_TESTS:
         return stream in WITH_CATEGORIES
     if method.partition(":")[0] == CHECKED:
-        return n == CHECKED_N
+        return n == CHECKED_N and d_z in CHECKED_DIMENSIONS
     if stream in WITH_CATEGORIES:
         return method.partition(":")[0] == "acid" and method != AS_IN_THE_PAPER
     return get_method(method).reaches(n, d_z) and _affordable(method, stream, n, d_z)

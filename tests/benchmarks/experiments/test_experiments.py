@@ -159,7 +159,7 @@ def test_the_checked_null_has_every_stream_of_calibration_at_one_n() -> None:
     assert cells == {
         (stream, calibration.CHECKED_N, d_z)
         for stream in calibration.STREAMS
-        for d_z in calibration.DIMENSIONS
+        for d_z in calibration.CHECKED_DIMENSIONS
     }
 
 
