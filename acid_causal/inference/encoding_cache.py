@@ -15,7 +15,7 @@ from torch import Tensor
 from acid_causal.calibration.facts import Facts, TargetFacts
 from acid_causal.calibration.reference import summarise
 from acid_causal.inference.batching import Task
-from acid_causal.inference.predictions import predict
+from acid_causal.inference.nulls.predictions import predict
 from acid_causal.inference.rows import Rows
 from acid_causal.model import ACIDModel, Conditioning, Layout, TargetEncoding
 from acid_causal.tables.inputs import Columns
@@ -84,7 +84,7 @@ class Place:
 
     @property
     def predictions(self) -> Float[Tensor, "d predicted n"]:
-        """What Z predicts of the target; see `acid_causal.inference.predictions.predict`."""
+        """What Z predicts of the target; see `acid_causal.inference.nulls.predictions.predict`."""
         assert self.among.predictions is not None
         return self.among.predictions[self.index]
 

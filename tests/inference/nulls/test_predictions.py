@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.stats import spearmanr
 
-from acid_causal.inference.predictions import predict
+from acid_causal.inference.nulls.predictions import predict
 from acid_causal.weights.shared import shared_model
 
 

@@ -1,6 +1,6 @@
 """What Z predicts of a variable: its mean and its scale, row by row.
 
-Permutations move rows among rows with like predictions; see `acid_causal.inference.nulls`.
+Permutations move rows among rows with like predictions; see `permutation` and `checked`.
 """
 
 import torch
