@@ -163,11 +163,36 @@ class Notices:
     def __reduce__(self) -> tuple[Any, ...]:
         return _sent_notices, (self._name, frozenset(self._given))
 
+    @property
+    def given(self) -> frozenset[str]:
+        """The kinds that are not issued any more."""
+        return frozenset(self._given)
+
     def warn(self, kind: str, message: str) -> None:
         """Issues the warning unless one of this kind was issued before."""
         if kind not in self._given:
             self._given.add(kind)
             warn(message)
+
+
+class KeptNotices(Notices):
+    """Keeps the first warning of each kind, for the process that asked.
+
+    Attributes:
+        kept: the warnings by their kind.
+    """
+
+    def __init__(self, given: Iterable[str] = ()) -> None:
+        super().__init__(given)
+        self.kept: dict[str, str] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return KeptNotices, (frozenset(self._given),)
+
+    def warn(self, kind: str, message: str) -> None:
+        """Keeps the warning unless one of this kind was given before."""
+        if kind not in self._given:
+            self.kept.setdefault(kind, message)
 
 
 def _sent_notices(name: str, given: frozenset[str]) -> Notices:

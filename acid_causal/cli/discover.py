@@ -15,6 +15,7 @@ from acid_causal.cli.destinations import claim_folder
 from acid_causal.cli.options import (
     CONFIDENCE,
     KNOWN,
+    MACHINE,
     METHOD,
     RESULTS,
     Alpha,
@@ -145,7 +146,7 @@ def discover(
     n_jobs: Annotated[
         int,
         typer.Option(
-            metavar="N", help="Number of processes; -1: one a core.", rich_help_panel=CONFIDENCE
+            metavar="N", help="Number of processes; -1: one a core.", rich_help_panel=MACHINE
         ),
     ] = 1,
     out: Annotated[

@@ -7,12 +7,9 @@ The searches run through joblib, on processes or on a Dask or Ray cluster:
 """
 
 import os
-import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,6 +21,7 @@ from acid_causal.choices import ROWS
 from acid_causal.discovery.mixed_graph import Endpoints, mark_between
 from acid_causal.discovery.search.graph_search import load_options, search_graph
 from acid_causal.errors import InputError, require, unknown
+from acid_causal.inference.processes import end_with
 from acid_causal.progress import progress_bar
 from acid_causal.tables.column_types import Ordered, Selection
 from acid_causal.tables.inputs import MIN_SAMPLES, Table, as_table
@@ -128,18 +126,6 @@ def bootstrap_graphs(
     return GraphFrequencies(table.columns, np.stack(graphs), dict(warned))
 
 
-@lru_cache  # once a worker
-def _end_with(parent: int) -> None:
-    """Ends this process soon after its parent, in case the parent is killed."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1.0)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
 def _draws(n: int, size: int, samples: int, seed: int, repeat: bool) -> Iterator[NDArray[np.int64]]:
     """Draws the rows of each sample, in the order of the table."""
     for k in range(samples):
@@ -151,7 +137,6 @@ def _search_rows(
     table: Table, rows: NDArray[np.int64], options: dict[str, Any], parent: int
 ) -> tuple[Endpoints, tuple[str, ...]]:
     """Runs the search on some of the rows, in a worker."""
-    if os.getppid() == parent:
-        _end_with(parent)
+    end_with(parent)
     found = search_graph(table.take(rows), **options)
     return found.endpoints, found.warnings

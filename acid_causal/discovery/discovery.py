@@ -262,7 +262,8 @@ def discover(
         rows: "subsample" or "bootstrap": how a sample is drawn; see `bootstrap_graphs`.
         fraction: fraction of the rows in a subsample.
         seed: seed of the samples.
-        n_jobs: number of processes; -1: one per core.
+        n_jobs: number of processes, for the tests of a large graph and for samples; -1: one per
+            core.
         missing: "raise", or "drop" to leave out the rows that are incomplete in a test's columns.
         categorical: columns whose values are unordered categories whatever their type, by names or
             indices; see `acid_causal.tables.inputs.read_table`.
@@ -302,7 +303,9 @@ def discover(
     }
     can_check = method == "pc" and test == ACID_TEST
     require(can_check or not check, "check", check, "False for FCI and for other tests than ACID")
-    found = search_graph(data, progress=progress, **search)
+    # Each sample is searched in one process; and only ACID's questions can be divided.
+    divided: dict[str, Any] = {} if n_jobs is None or test != ACID_TEST else {"n_jobs": n_jobs}
+    found = search_graph(data, progress=progress, **divided, **search)
     samples: dict[str, Any] = {
         "samples": bootstrap,
         "rows": rows,

@@ -69,6 +69,33 @@ def by_conditioning_set(
             `_BATCHES_PER_ROUND` batches, or one conditioning set.
         width: number of columns that the network reads for a column.
     """
+    sets = weigh(tasks, n, width)
+    for _, of_size in groupby(sets, key=lambda weighed: len(weighed[0][0].cond)):
+        batch: list[Task] = []
+        entries = 0
+        for of_set, weight in of_size:
+            if batch and entries + weight > _BATCHES_PER_ROUND * batch_entries:
+                yield batch
+                batch, entries = [], 0
+            batch.extend(of_set)
+            entries += weight
+        yield batch
+
+
+def weigh(
+    tasks: Sequence[Task], n: int, width: Callable[[int], int]
+) -> list[tuple[list[Task], int]]:
+    """Groups tasks by conditioning set.
+
+    Args:
+        tasks: questions on the same n rows.
+        n: number of rows.
+        width: number of columns that the network reads for a column.
+
+    Returns:
+        The tasks of each set, and the scalars to encode for them, ordered by the size of the set
+        and the number of its targets.
+    """
 
     def total(columns: Columns) -> int:
         return sum(map(width, columns))
@@ -81,14 +108,4 @@ def by_conditioning_set(
         for cond in of_set
     }
     order = sorted(of_set, key=lambda cond: (len(cond), columns[cond], cond))
-    for _, sets in groupby(order, key=len):
-        batch: list[Task] = []
-        entries = 0
-        for cond in sets:
-            weight = n * (total(cond) + columns[cond])
-            if batch and entries + weight > _BATCHES_PER_ROUND * batch_entries:
-                yield batch
-                batch, entries = [], 0
-            batch.extend(of_set[cond])
-            entries += weight
-        yield batch
+    return [(of_set[cond], n * (total(cond) + columns[cond])) for cond in order]

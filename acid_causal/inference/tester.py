@@ -22,11 +22,21 @@ import torch
 from acid_causal import defaults
 from acid_causal.choices import NULLS
 from acid_causal.device import resolve_device, same_device
-from acid_causal.errors import ModelError, Notices, OptionError, listed, unknown, whole_number
+from acid_causal.errors import (
+    KeptNotices,
+    ModelError,
+    Notices,
+    OptionError,
+    listed,
+    require,
+    unknown,
+    whole_number,
+)
 from acid_causal.inference.batching import Task, by_conditioning_set, require_room
 from acid_causal.inference.engine import Engine
 from acid_causal.inference.nulls.kinds import make_null
 from acid_causal.inference.nulls.permutation import FEWEST
+from acid_causal.inference.processes import CACHE_BYTES, Processes
 from acid_causal.inference.result import (
     CITestResult as CITestResult,  # a public name of this module, too
 )
@@ -61,6 +71,7 @@ OPTIONS = frozenset(
         "ordered",
         "cache_bytes",
         "batch_entries",
+        "n_jobs",
     }
 )
 
@@ -99,6 +110,9 @@ class Tester:
             together, so that a limit below the size of a batch keeps none.
         batch_entries: bound on the scalars encoded at once; it limits memory and has no effect on
             results.
+        n_jobs: number of processes that share the questions of `test_many`, as in joblib: -1 for
+            one per core. They are started where they save time, which takes some thousand
+            questions. On a GPU one process answers all.
         notices: warnings given so far, also by other testers; None: none.
 
     Raises:
@@ -123,12 +137,14 @@ class Tester:
         ordered: Ordered = (),
         cache_bytes: int = 512 * 2**20,
         batch_entries: int = 32_768,
+        n_jobs: int = 1,
         notices: Notices | None = None,
     ) -> None:
         if null is not None and null not in NULLS:
             raise unknown("null", null, NULLS)
         if batch_entries < 1 or cache_bytes < 0:
             raise OptionError("batch_entries must be positive and cache_bytes not negative")
+        require(n_jobs != 0, "n_jobs", n_jobs, "a number of processes, or -1 for one per core")
         table = as_table(data, missing=missing, categorical=categorical, ordered=ordered)
         self.table = table
         self.columns = list(table.columns)
@@ -141,6 +157,7 @@ class Tester:
         self.alpha, self.draws = alpha, draws
         self.device = resolve_device(device)
         self._cache_bytes, self._batch_entries = cache_bytes, batch_entries
+        self._processes = Processes(n_jobs if self.device.type == "cpu" else 1)
         self._notices = Notices() if notices is None else notices
         self._begin()
 
@@ -224,7 +241,13 @@ class Tester:
         for index, question in enumerate(questions):
             x, y, z = read_question(question, self.d)
             tasks.append(Task(index, (x,), (y,), z))
-        return self._answer(tasks, progress)
+        shares = self._processes.divide(tasks, self.n, self._all_rows.width)
+        if len(shares) < 2:
+            return self._answer(tasks, progress)
+        results, warnings = self._processes.answer(self._for_a_process(), shares, progress)
+        for kind, message in warnings.items():
+            self._notices.warn(kind, message)
+        return [results[index] for index in range(len(tasks))]
 
     def test_sets(self, x: Columns, y: Columns, cond: Columns = ()) -> CITestResult:
         """Tests whether sets of columns are independent given a third.
@@ -301,6 +324,23 @@ class Tester:
         return replace(task, x=x, y=y, cond=cond)
 
     # ---- copies -----------------------------------------------------------------
+
+    def _for_a_process(self) -> "Tester":
+        """Returns a tester to be pickled: it keeps its warnings, and its process is one of many."""
+        copied = object.__new__(Tester)
+        copied.__dict__.update(
+            self.__dict__,
+            _notices=KeptNotices(self._notices.given),
+            _processes=Processes(1),
+            _cache_bytes=min(self._cache_bytes, CACHE_BYTES),
+        )
+        return copied
+
+    def answer_share(self, tasks: Sequence[Task]) -> tuple[list[CITestResult], dict[str, str]]:
+        """Answers questions of a tester in another process; see `processes`."""
+        notices = self._notices
+        assert isinstance(notices, KeptNotices)
+        return self._answer(tasks, None), notices.kept
 
     def __getstate__(self) -> dict[str, Any]:
         """Leaves out what can be rebuilt, and the weights of a shipped model."""

@@ -20,6 +20,7 @@ from benchmarks.harness.tables import aligned
 from benchmarks.harness.timing import (
     ALL_THREADS,
     NO_PREFETCH,
+    TWO_PROCESSES,
     WARM_CACHE,
     Cost,
     sample_pc,
@@ -35,6 +36,8 @@ QUICK_METHODS = ("acid", "kcit", "rcit", "fisherz")
 # Tests that are not asked at `Plan.large_n`; and the largest n at which they run a whole PC.
 SLOW_METHODS = {"kcit": 500, "fastkci": 0, "andrey-kci": 1000, "andrey-kci-rank": 2000}
 SEED = 9_200_000
+# Modes that other tests do not have.
+OF_ACID = (NO_PREFETCH, WARM_CACHE, TWO_PROCESSES)
 D_Z = 5  # of single tests, where d_z does not vary
 D = 10  # variables of PC runs, where their number does not vary
 SAMPLED = 12  # questions that are timed instead of a PC run that takes too long
@@ -77,7 +80,7 @@ FULL = Plan(
     d_z=(0, 1, 2, 10, 20),
     pc_n=(100, 200, 500, 1000, 2000),
     pc_d=(20, 30),
-    modes=(NO_PREFETCH, WARM_CACHE, ALL_THREADS),
+    modes=(NO_PREFETCH, WARM_CACHE, ALL_THREADS, TWO_PROCESSES),
     mode_d=20,
     n_of_sizes=1000,
 )
@@ -89,7 +92,7 @@ QUICK = Plan(
     pc_n=(100, 200),
     pc_d=(20,),
     # Without ALL_THREADS: on a busy machine threads wait for one another for minutes.
-    modes=(NO_PREFETCH, WARM_CACHE),
+    modes=(NO_PREFETCH, WARM_CACHE, TWO_PROCESSES),
     mode_d=10,
     n_of_sizes=200,
 )
@@ -132,7 +135,7 @@ def _is_for(method: str, n: int, mode: str, device: str, plan: Plan) -> bool:
     is_acid = method.partition(":")[0] == "acid"
     if is_acid:
         return True
-    if device != "cpu" or mode in (NO_PREFETCH, WARM_CACHE) or n in plan.huge_n:
+    if device != "cpu" or mode in OF_ACID or n in plan.huge_n:
         return False
     return method not in SLOW_METHODS or n not in plan.large_n
 

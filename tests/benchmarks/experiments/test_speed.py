@@ -21,6 +21,7 @@ from benchmarks.harness.store import frame
 from benchmarks.harness.timing import (
     ALL_THREADS,
     NO_PREFETCH,
+    TWO_PROCESSES,
     WARM_CACHE,
     sample_pc,
     seconds_text,
@@ -65,7 +66,8 @@ def test_settings_are_those_of_the_evaluation_plan() -> None:
     }
     runs = [job for job in jobs_of("acid") if job["task"] == "pc"]
     assert {job["size"] for job in runs if job["n"] == 1000} == {10, 20, 30}
-    assert {job["mode"] for job in runs} == {"default", NO_PREFETCH, WARM_CACHE, ALL_THREADS}
+    others = {NO_PREFETCH, WARM_CACHE, ALL_THREADS, TWO_PROCESSES}
+    assert {job["mode"] for job in runs} == {"default", *others}
     assert jobs_of("acid", device="cuda")
 
 
