@@ -1,9 +1,9 @@
 """The checked null: a fitted null whose rejections are checked by permutation.
 
-The fitted null answers where its p-value is above twice alpha: there nothing hangs on it, as
-independence would not be rejected. Every other p-value is drawn from the user's own table, in
-stages that end as soon as the decision at alpha is clear. So each rejection is one of a permutation
-test. At every level up to twice alpha the test rejects at most as often as that test.
+Where the fitted null does not reject at alpha, its p-value is returned. Every other p-value is
+drawn from the user's own table, in stages that end as soon as the decision at alpha is clear. So
+independence is rejected at alpha only where both nulls reject it, and the level holds if one of
+them holds its level.
 
 One kind of rejection needs no check. Without Z and with hardly any ties the statistic depends on
 ranks alone, so that under H0 it has one distribution whatever the table. The fitted null knows it
@@ -27,9 +27,6 @@ from acid_causal.inference.rows import Rows
 from acid_causal.model import ACIDModel
 from acid_causal.weights.checkpoint import TrainedModel
 
-# Fitted p-values up to this multiple of alpha are checked. With less, questions are missed whose
-# fitted p-value is a little too large. The factor was chosen, not measured.
-MARGIN = 2.0
 # Without Z and ties, fitted p-values below this multiple of alpha are not checked.
 _SURE = 1 / 3
 # There are hardly any ties if two rows have equal values with at most this probability.
@@ -80,7 +77,7 @@ class CheckedNull:
         log_p = self._fitted.logsf(statistic, questions.facts)
         p = np.exp(log_p)
         draws = np.zeros(len(p), dtype=np.int64)
-        doubtful = np.flatnonzero(p <= MARGIN * self._plan.alpha)
+        doubtful = np.flatnonzero(p <= self._plan.alpha)
         sure = [self._is_sure(questions.tasks[k], p[k], questions.rows) for k in doubtful.tolist()]
         doubtful = doubtful[~np.array(sure, dtype=bool)]
         if len(doubtful):
