@@ -103,6 +103,15 @@ MissingTexts = Annotated[
         rich_help_panel=TABLE,
     ),
 ]
+Levels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--not-na",
+        metavar="TEXT",
+        help="A text that is a level, though it reads like a missing value: none; repeatable.",
+        rich_help_panel=TABLE,
+    ),
+]
 SizeLimit = Annotated[
     int,
     typer.Option(

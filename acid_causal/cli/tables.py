@@ -11,6 +11,7 @@ from acid_causal.cli.options import (
     Decimal,
     Encoding,
     Header,
+    Levels,
     MissingTexts,
     Separator,
     SizeLimit,
@@ -20,7 +21,7 @@ from acid_causal.errors import InputError, InputTypeError, listed, unknown
 from acid_causal.tables.column_types import LevelsError
 from acid_causal.tables.columns import as_float, read_column
 from acid_causal.tables.inputs import Table, read_table
-from acid_causal.tables.number_marks import Marks, read_numbers
+from acid_causal.tables.number_marks import MISSING_TEXTS, Marks, read_numbers
 from acid_causal.tables.table_file import Format, check_marks
 
 
@@ -67,15 +68,20 @@ def read_format(
     encoding: Encoding = None,
     header: Header = None,
     na: MissingTexts = None,
+    not_na: Levels = None,
     size_limit: SizeLimit = defaults.SIZE_LIMIT,
 ) -> Format:
     """Makes a `Format` of the options that describe a table's file.
 
     Raises:
-        OptionError: a value is not a mark.
+        OptionError: a value is not a mark; a level does not read like a missing value.
     """
     marks = check_marks(decimal, thousands)
-    return Format(separator, marks, encoding, header, na or (), size_limit * 1_000_000)
+    for text in not_na or ():
+        if text not in MISSING_TEXTS - {""}:
+            raise unknown("text for missing values", text, MISSING_TEXTS - {""})
+    limit = size_limit * 1_000_000
+    return Format(separator, marks, encoding, header, na or (), not_na or (), limit)
 
 
 def with_format_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,8 @@ class Format:
         marks: the decimal mark of a text, and the mark that groups thousands.
         encoding: the encoding of a text.
         header: whether the first row holds names.
-        missing: texts that stand for a missing value, besides an empty field, NA and NaN.
+        missing: texts that stand for a missing value, besides `MISSING_TEXTS`.
+        levels: texts of `MISSING_TEXTS` that are levels in this file, such as None.
         size_limit: the largest number of bytes: of the file, unpacked, and as numbers.
     """
 
@@ -39,7 +40,13 @@ class Format:
     encoding: str | None = None
     header: bool | None = None
     missing: Sequence[str] = ()
+    levels: Sequence[str] = ()
     size_limit: int = 1_000_000_000
+
+    @property
+    def absent(self) -> frozenset[str]:
+        """All texts that stand for a missing value."""
+        return (MISSING_TEXTS | {*self.missing}) - {*self.levels}
 
     def said(self) -> dict[str, Any]:
         """Returns what the user has said, as JSON values by the names of options."""
@@ -50,6 +57,7 @@ class Format:
             "encoding": self.encoding,
             "header": self.header,
             "missing": list(self.missing) or None,
+            "levels": list(self.levels) or None,
         }
         return {name: value for name, value in options.items() if value is not None}
 
@@ -129,7 +137,7 @@ def _from_text(path: Path, text: str, separator: str | None, form: Format) -> An
     names, header = _names(path, first, form)
 
     def parse(raw: Sequence[str] | None = None) -> Any:
-        return text_table.parse(text, mark, names, header=header, missing=form.missing, raw=raw)
+        return text_table.parse(text, mark, names, header=header, missing=form.absent, raw=raw)
 
     frame = parse()
     kept = _without_unnamed(path, frame, first if header else names)
@@ -150,13 +158,13 @@ def _from_rows(path: Path, rows: list[list[Any]], form: Format) -> Any:
     frame = pd.DataFrame(
         [row + [None] * (len(names) - len(row)) for row in data], columns=names, dtype=object
     )
-    frame = _without(frame, [*MISSING_TEXTS, *form.missing]).infer_objects()
+    frame = _without(frame, form.absent).infer_objects()
     return _with_numbers(
         path, _without_unnamed(path, frame, first if header else names), form, None
     )
 
 
-def _without(frame: Any, texts: Sequence[str]) -> Any:
+def _without(frame: Any, texts: Collection[str]) -> Any:
     """Removes values that stand for missing ones: texts, and the numbers that they name."""
     if not texts:
         return frame
@@ -230,7 +238,7 @@ def _with_numbers(path: Path, frame: Any, form: Format, raw: Any) -> Any:
     by_comma: list[str] = []
     grouped: list[str] = []
     for name in frame.columns:
-        texts = as_texts(frame[name])
+        texts = as_texts(frame[name], form.absent)
         if texts is None:
             continue
         found = read_numbers(texts.dropna(), form.marks)
@@ -277,14 +285,17 @@ def _mapped(texts: Any, values: dict[str, int | float]) -> Any:
     return pd.Series(numbers, index=texts.index, dtype=kind)
 
 
-def as_texts(column: Any) -> Any:
-    """Returns a column of stripped texts; None if some of its values are not texts."""
+def as_texts(column: Any, absent: Collection[str]) -> Any:
+    """Returns a column of stripped texts, without those that stand for a missing value.
+
+    None if some of its values are not texts.
+    """
     if column.dtype.kind != "O" and str(column.dtype) not in ("str", "string"):
         return None
     if hasattr(column, "cat") or not all(isinstance(value, str) for value in column.dropna()):
         return None
     stripped = column.astype(object).where(column.notna(), None).map(str.strip, na_action="ignore")
-    return stripped.where(~stripped.isin(MISSING_TEXTS), None)
+    return stripped.where(~stripped.isin(absent), None)
 
 
 def check_marks(decimal: str | None, thousands: str | None) -> Marks:

@@ -4,7 +4,7 @@ import csv
 import io
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice, pairwise
 from typing import Any
 
@@ -109,7 +109,7 @@ def parse(
     names: Sequence[str],
     *,
     header: bool,
-    missing: Sequence[str],
+    missing: Collection[str],
     raw: Sequence[str] | None = None,
 ) -> Any:
     """Parses a text with pandas.
@@ -119,7 +119,7 @@ def parse(
         separator: see `find_separator`.
         names: names of the columns, in place of those in the text.
         header: whether the first row holds names.
-        missing: texts that stand for a missing value.
+        missing: all texts that stand for a missing value.
         raw: read these columns only, and as text; None: read all and infer their types.
 
     Returns:
@@ -144,7 +144,7 @@ def parse(
                 skipinitialspace=True,
                 low_memory=False,
                 keep_default_na=False,
-                na_values=[*MISSING_TEXTS, *missing],
+                na_values=list(missing),
                 usecols=raw,
                 dtype=None if raw is None else str,
             )

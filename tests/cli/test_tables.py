@@ -6,7 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from acid_causal.cli.tables import choose_columns, known_names, read_columns, split_names
+from acid_causal.cli.tables import (
+    choose_columns,
+    known_names,
+    read_columns,
+    read_format,
+    split_names,
+)
 from acid_causal.errors import InputError, InputTypeError, OptionError
 from acid_causal.tables.inputs import Table
 from acid_causal.tables.number_marks import Marks
@@ -151,3 +157,9 @@ def test_many_columns_that_are_not_numbers() -> None:
     days = pd.date_range("2020-01-01", periods=5)
     with pytest.raises(InputTypeError, match=r"'c9' \('2020.*'\) and 2 more\."):
         read(pd.DataFrame({f"c{k}": days for k in range(12)}))
+
+
+def test_a_level_that_reads_like_a_missing_value() -> None:
+    assert "none" not in read_format(not_na=["none"]).absent
+    with pytest.raises(OptionError, match=r"unknown text for missing values 'nine'.*'none'"):
+        read_format(not_na=["nine"])

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from acid_causal.errors import AcidWarning, InputError, OptionError
-from acid_causal.tables.number_marks import Marks
+from acid_causal.tables.number_marks import MISSING_TEXTS, Marks
 from acid_causal.tables.table_file import Format, check_marks, read_table_file, table_name
 
 
@@ -323,6 +323,18 @@ def test_missing_values_are_named_in_every_kind_of_file(tmp_path: Path, ending: 
     found = read_table_file(path, Format(missing=("-999", "?")))
     expected = [[False] * 3, [True, True, False], [False, False, True]]
     np.testing.assert_array_equal(found.isna(), expected)
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx", "parquet"])
+def test_levels_that_read_like_missing_values(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"data.{ending}"
+    frame = pd.DataFrame({"diet": ["none", "vegan", None], "a": [1.5, np.nan, 3]})
+    write = {"csv": frame.to_csv, "xlsx": frame.to_excel, "parquet": frame.to_parquet}[ending]
+    write(path, index=False)
+    found = read_table_file(path, Format(levels=("none",)))
+    assert found["diet"].tolist()[:2] == ["none", "vegan"]
+    np.testing.assert_array_equal(found.isna(), frame.isna())
+    assert Format.of(**Format(levels=("none",)).said()).absent == MISSING_TEXTS - {"none"}
 
 
 def test_grouped_thousands_without_commas_bring_no_advice_about_commas(tmp_path: Path) -> None:
