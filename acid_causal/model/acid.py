@@ -314,20 +314,6 @@ class ACIDModel(nn.Module):
         """Computes the logit of dependence for m pairs: the test statistic."""
         return self.score_grid(x, y, 1, 1)[:, 0, 0]
 
-    def score_all_pairs(self, encoding: TargetEncoding, t: int) -> Float[Tensor, " m"]:
-        """Scores every pair of the t targets of each conditioning set.
-
-        Args:
-            encoding: batch * t targets, as `encode_targets` returns them.
-            t: number of targets per set.
-
-        Returns:
-            The logits, set by set, in the order of `torch.triu_indices(t, t, 1)`.
-        """
-        logits = self.score_grid(encoding, encoding, t, t)
-        i, j = torch.triu_indices(t, t, 1, device=logits.device)
-        return logits[:, i, j].flatten()
-
     def score_grid(
         self, x: TargetEncoding, y: TargetEncoding, r: int, c: int
     ) -> Float[Tensor, "sets r c"]:

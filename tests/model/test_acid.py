@@ -160,12 +160,11 @@ def test_all_pairs_at_once_are_the_pairs_one_by_one(config: ModelConfig, d: int)
     targets, z = torch.randn(3, t, 40, d), torch.randn(3, 40, 2)
     with torch.no_grad():
         encoding = model.encode_targets(targets, model.encode_conditioning(z))
-        got = model.score_all_pairs(encoding, t)
-        pairs = [
-            (s * t + i, s * t + j) for s in range(3) for i in range(t) for j in range(i + 1, t)
-        ]
-        i, j = torch.tensor(pairs).T
-        torch.testing.assert_close(got, model.score(encoding[i], encoding[j]), atol=1e-5, rtol=1e-5)
+        got = model.score_grid(encoding, encoding, t, t)
+        i, j = torch.triu_indices(t, t, 1)
+        for s in range(3):
+            alone = model.score(encoding[s * t + i], encoding[s * t + j])
+            torch.testing.assert_close(got[s, i, j], alone, atol=1e-5, rtol=1e-5)
 
 
 def test_no_pairs_have_no_logits() -> None:

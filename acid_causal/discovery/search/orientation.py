@@ -25,16 +25,6 @@ from acid_causal.discovery.search.meeks_rules import apply_meeks_rules, point, p
 from acid_causal.discovery.search.skeleton import Ask, Skeleton
 from acid_causal.tables.inputs import Question
 
-# causal-learn's uc_rule and uc_priority for each rule that it has.
-IN_CAUSAL_LEARN = {
-    "first": (0, 2),
-    "both": (0, 1),
-    "strongest": (0, 3),
-    "clearest": (0, 4),
-    "maxp": (1, 4),
-}
-
-
 # Rules that ask questions which the search for the skeleton did not ask.
 _ASKING = ("strongest", "clearest", "maxp", "joint")
 # Those of them that look at all triples, whatever the separating sets say.

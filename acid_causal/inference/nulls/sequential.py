@@ -59,19 +59,16 @@ class DrawPlan:
     Attributes:
         alpha: level at which the decision is made.
         draws: the most draws, B; the test needs 1 / alpha - 1 at least to reject at all.
-        early: whether it may stop before all draws are made.
     """
 
     alpha: float
     draws: int
-    early: bool = True
 
     @cached_property
     def stages(self) -> tuple[Stage, ...]:
         """The stages; the last one ends with all draws and stops the test in any case."""
         found: list[Stage] = []
-        multiples = _STAGES if self.early else ()
-        for draws in (math.ceil(k / self.alpha - 1e-9) - 1 for k in multiples):
+        for draws in (math.ceil(k / self.alpha - 1e-9) - 1 for k in _STAGES):
             if 0 < draws < self.draws:
                 found.append(self._stage(draws))
         return (*found, Stage(self.draws, self.draws, self.draws + 1))

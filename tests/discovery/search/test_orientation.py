@@ -14,9 +14,18 @@ from causallearn.utils.PCUtils.BackgroundKnowledge import BackgroundKnowledge
 
 from acid_causal.discovery.mixed_graph import ARROW, TAIL
 from acid_causal.discovery.search.meeks_rules import apply_meeks_rules, point, points
-from acid_causal.discovery.search.orientation import IN_CAUSAL_LEARN, Triple, orient
+from acid_causal.discovery.search.orientation import Triple, orient
 from acid_causal.discovery.search.skeleton import Skeleton, find_skeleton
 from acid_causal.tables.inputs import Question
+
+# causal-learn's uc_rule and uc_priority for each rule that it has.
+IN_CAUSAL_LEARN = {
+    "first": (0, 2),
+    "both": (0, 1),
+    "strongest": (0, 3),
+    "clearest": (0, 4),
+    "maxp": (1, 4),
+}
 
 
 class Noise(CIT_Base):  # type: ignore[misc]  # causal-learn has no types

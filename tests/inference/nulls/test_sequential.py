@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from acid_causal.errors import OptionError
+from acid_causal.inference.nulls import sequential
 from acid_causal.inference.nulls.sequential import DrawPlan, make_plan
 
 
@@ -47,8 +48,9 @@ def test_pvalues_are_uniform_when_statistics_are_exchangeable() -> None:
         assert level == 0.5 or (p <= level).sum() >= 0.8 * low
 
 
-def test_one_stage_counts_all_draws() -> None:
-    plan = DrawPlan(0.05, 19, early=False)
+def test_one_stage_counts_all_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sequential, "_STAGES", ())
+    plan = DrawPlan(0.05, 19)
     assert [plan.pvalue(0, r) for r in range(20)] == [
         pytest.approx((1 + r) / 20) for r in range(20)
     ]
