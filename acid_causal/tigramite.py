@@ -40,7 +40,8 @@ class ACID(CondIndTest):  # type: ignore[misc]
         null: where p-values come from; None: the model's own; see `acid_causal.Tester`.
         permutations: draws of the permutation null.
         alpha: for the checked null, the smallest level at which you decide: tigramite does not tell
-            a test its `alpha_level` and `pc_alpha`.
+            a test its `alpha_level` and `pc_alpha`. What is rejected at a larger level alone is not
+            checked.
         draws: most draws of the checked null; None: 10 / alpha - 1.
         **options: of tigramite's `CondIndTest`. Its significance is "analytic": that of the null.
 

@@ -21,7 +21,7 @@ from acid_causal.choices import ROWS
 from acid_causal.discovery.mixed_graph import Endpoints, mark_between
 from acid_causal.discovery.search.graph_search import load_options, search_graph
 from acid_causal.errors import InputError, require, unknown
-from acid_causal.inference.processes import end_with
+from acid_causal.inference.processes import check_n_jobs, end_with
 from acid_causal.progress import progress_bar
 from acid_causal.tables.column_types import Ordered, Selection
 from acid_causal.tables.inputs import MIN_SAMPLES, Table, as_table
@@ -107,7 +107,7 @@ def bootstrap_graphs(
         raise unknown("value of rows:", rows, ROWS)
     require(0 < fraction <= 1, "fraction", fraction, "above 0 and at most 1")
     require(samples >= 1, "samples", samples, "at least 1")
-    require(n_jobs != 0, "n_jobs", n_jobs, "a number of processes, or -1 for one per core")
+    n_jobs = check_n_jobs(n_jobs)
     table = as_table(data, missing=missing, categorical=categorical, ordered=ordered)
     n = len(table.values)
     size = n if rows == "bootstrap" else round(fraction * n)

@@ -29,6 +29,7 @@ from acid_causal.discovery.search.other_tests import ACID_TEST
 from acid_causal.discovery.stability import StabilityPath, adjusted_pvalues, stability_path
 from acid_causal.discovery.summary import html_summary, text_summary
 from acid_causal.errors import require, warn, whole_number
+from acid_causal.inference.processes import check_n_jobs
 from acid_causal.tables.column_types import Ordered, Selection
 from acid_causal.tables.inputs import Question, Table, as_table
 from acid_causal.tables.table_notes import notes_on
@@ -263,7 +264,7 @@ def discover(
         fraction: fraction of the rows in a subsample.
         seed: seed of the samples.
         n_jobs: number of processes, for the tests of a large graph and for samples; -1: one per
-            core.
+            core; None: one, for samples the value of `joblib.parallel_config`.
         missing: "raise", or "drop" to leave out the rows that are incomplete in a test's columns.
         categorical: columns whose values are unordered categories whatever their type, by names or
             indices; see `acid_causal.tables.inputs.read_table`.
@@ -289,7 +290,7 @@ def discover(
     bootstrap, seed = whole_number("bootstrap", bootstrap, 0), whole_number("seed", seed, 0)
     if max_size is not None:
         max_size = whole_number("max_size", max_size, 0)
-    alpha, fraction = float(alpha), float(fraction)
+    alpha, fraction, n_jobs = float(alpha), float(fraction), check_n_jobs(n_jobs)
     data = as_table(table, missing=missing, categorical=categorical, ordered=ordered)
     knowledge = knowledge or Knowledge()
     search: dict[str, Any] = {
@@ -304,7 +305,7 @@ def discover(
     can_check = method == "pc" and test == ACID_TEST
     require(can_check or not check, "check", check, "False for FCI and for other tests than ACID")
     # Each sample is searched in one process; and only ACID's questions can be divided.
-    divided: dict[str, Any] = {} if n_jobs is None or test != ACID_TEST else {"n_jobs": n_jobs}
+    divided: dict[str, Any] = {"n_jobs": n_jobs} if test == ACID_TEST else {}
     found = search_graph(data, progress=progress, **divided, **search)
     samples: dict[str, Any] = {
         "samples": bootstrap,
@@ -341,7 +342,7 @@ def discover(
         )
     markov = None
     if check:
-        tester_options = {"model": search["model"], **options}
+        tester_options = {"model": search["model"], **divided, **options}
         markov = check_markov(
             data, found.endpoints, alpha=alpha, known=found.pvalues, seed=seed, **tester_options
         )

@@ -4,14 +4,20 @@ A process answers all questions about some of the conditioning sets, so that wha
 set is shared as within one process. Its copy of the tester stays there for the next questions.
 """
 
+import hashlib
 import os
 import pickle
 import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from numbers import Integral
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
+from acid_causal.errors import require
 from acid_causal.inference.batching import Task, weigh
 from acid_causal.inference.result import CITestResult
 
@@ -24,7 +30,7 @@ CACHE_BYTES = 64 * 2**20
 _SHARES = 4
 
 
-class Copy(Protocol):
+class TesterCopy(Protocol):
     """A tester's copy in another process."""
 
     def answer_share(self, tasks: Sequence[Task]) -> tuple[list[CITestResult], dict[str, str]]:
@@ -39,17 +45,21 @@ class Processes:
     """Answers questions in several processes.
 
     Args:
-        n_jobs: number of processes, as in joblib: -1 for one per core.
+        n_jobs: number of processes, as in joblib: -1 for one per core, None for one.
+        cost: time that a scalar takes, in units of that with a fitted null.
     """
 
-    def __init__(self, n_jobs: int) -> None:
-        self._n_jobs = n_jobs
+    def __init__(self, n_jobs: int | None = None, cost: int = 1) -> None:
+        self._n_jobs, self._cost = check_n_jobs(n_jobs) or 1, cost
         self._started = False
+        self._before = 0  # scalars, times their cost, that were not worth a start so far
 
     def divide(
         self, tasks: Sequence[Task], n: int, width: Callable[[int], int]
     ) -> list[list[Task]]:
         """Divides questions into shares; into one where several processes would save no time.
+
+        Processes are started when the questions so far would have been worth it.
 
         Args:
             tasks: the questions.
@@ -60,7 +70,7 @@ class Processes:
             return [list(tasks)]
         sets = weigh(tasks, n, width)
         total = sum(weight for _, weight in sets)
-        if total < (_WORTH_A_CALL if self._started else _WORTH_A_START):
+        if not self._is_worth_it(self._cost * total) or self._count() == 1:
             return [list(tasks)]
         count = _SHARES * self._count()
         shares: list[list[Task]] = []
@@ -73,8 +83,17 @@ class Processes:
         # A scalar of a larger set takes longer. So the largest sets come first.
         return shares[::-1]
 
+    def _is_worth_it(self, entries: int) -> bool:
+        if self._started:
+            return entries >= _WORTH_A_CALL
+        self._before += entries
+        return self._before >= _WORTH_A_START
+
     def answer(
-        self, copy: Copy, shares: Sequence[Sequence[Task]], progress: Callable[[int], object] | None
+        self,
+        copy: TesterCopy,
+        shares: Sequence[Sequence[Task]],
+        progress: Callable[[int], object] | None,
     ) -> tuple[dict[int, CITestResult], dict[str, str]]:
         """Answers shares of questions, each in one process.
 
@@ -89,9 +108,12 @@ class Processes:
         import joblib
 
         self._started = True
-        sent = pickle.dumps(copy)
+        pickled = pickle.dumps(copy)
+        name = hashlib.sha256(pickled).hexdigest()
+        # As an array: joblib shares the memory of large ones.
+        sent = np.frombuffer(pickled, dtype=np.uint8)
         answers = joblib.Parallel(n_jobs=self._n_jobs, return_as="generator")(
-            joblib.delayed(_answer)(sent, share, os.getpid()) for share in shares
+            joblib.delayed(_answer)(name, sent, share, os.getpid()) for share in shares
         )
         results: dict[int, CITestResult] = {}
         warnings: dict[str, str] = {}
@@ -108,18 +130,32 @@ class Processes:
         return joblib.effective_n_jobs(self._n_jobs)
 
 
+def check_n_jobs(n_jobs: int | None) -> int | None:
+    """Checks a number of processes.
+
+    Raises:
+        OptionError: it is not a whole number, or 0.
+    """
+    fine = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool) and n_jobs != 0
+    expected = "a number of processes, or -1 for one per core"
+    require(n_jobs is None or fine, "n_jobs", n_jobs, expected)
+    return None if n_jobs is None else int(n_jobs)
+
+
+# The copy that this process holds, by the hash of its pickle.
+_HELD: dict[str, TesterCopy] = {}
+
+
 def _answer(
-    sent: bytes, tasks: Sequence[Task], parent: int
+    name: str, sent: NDArray[np.uint8], tasks: Sequence[Task], parent: int
 ) -> tuple[list[CITestResult], dict[str, str]]:
+    """Answers a share in a process, which rebuilds the copy once for all of them."""
     end_with(parent)
-    return _received(sent).answer_share(tasks)
-
-
-@lru_cache(1)
-def _received(sent: bytes) -> Copy:
-    """Rebuilds the copy once for all shares that this process answers."""
-    copy: Copy = pickle.loads(sent)
-    return copy
+    copy = _HELD.get(name)
+    if copy is None:
+        _HELD.clear()
+        copy = _HELD[name] = pickle.loads(sent.data)
+    return copy.answer_share(tasks)
 
 
 def end_with(parent: int) -> None:

@@ -28,7 +28,6 @@ from acid_causal.errors import (
     Notices,
     OptionError,
     listed,
-    require,
     unknown,
     whole_number,
 )
@@ -36,7 +35,7 @@ from acid_causal.inference.batching import Task, by_conditioning_set, require_ro
 from acid_causal.inference.engine import Engine
 from acid_causal.inference.nulls.kinds import make_null
 from acid_causal.inference.nulls.permutation import FEWEST
-from acid_causal.inference.processes import CACHE_BYTES, Processes
+from acid_causal.inference.processes import CACHE_BYTES, Processes, check_n_jobs
 from acid_causal.inference.result import (
     CITestResult as CITestResult,  # a public name of this module, too
 )
@@ -111,8 +110,9 @@ class Tester:
         batch_entries: bound on the scalars encoded at once; it limits memory and has no effect on
             results.
         n_jobs: number of processes that share the questions of `test_many`, as in joblib: -1 for
-            one per core. They are started where they save time, which takes some thousand
-            questions. On a GPU one process answers all.
+            one per core, None for one. They are started when the questions so far would have been
+            worth it, after some five seconds of tests. Each loads torch, and caches up to 64 MB. On
+            a GPU one process answers all.
         notices: warnings given so far, also by other testers; None: none.
 
     Raises:
@@ -137,14 +137,14 @@ class Tester:
         ordered: Ordered = (),
         cache_bytes: int = 512 * 2**20,
         batch_entries: int = 32_768,
-        n_jobs: int = 1,
+        n_jobs: int | None = None,
         notices: Notices | None = None,
     ) -> None:
         if null is not None and null not in NULLS:
             raise unknown("null", null, NULLS)
         if batch_entries < 1 or cache_bytes < 0:
             raise OptionError("batch_entries must be positive and cache_bytes not negative")
-        require(n_jobs != 0, "n_jobs", n_jobs, "a number of processes, or -1 for one per core")
+        n_jobs = check_n_jobs(n_jobs)
         table = as_table(data, missing=missing, categorical=categorical, ordered=ordered)
         self.table = table
         self.columns = list(table.columns)
@@ -157,7 +157,8 @@ class Tester:
         self.alpha, self.draws = alpha, draws
         self.device = resolve_device(device)
         self._cache_bytes, self._batch_entries = cache_bytes, batch_entries
-        self._processes = Processes(n_jobs if self.device.type == "cpu" else 1)
+        cost = self.permutations if self.null == "permutation" else 1
+        self._processes = Processes(n_jobs if self.device.type == "cpu" else 1, cost)
         self._notices = Notices() if notices is None else notices
         self._begin()
 
@@ -326,12 +327,12 @@ class Tester:
     # ---- copies -----------------------------------------------------------------
 
     def _for_a_process(self) -> "Tester":
-        """Returns a tester to be pickled: it keeps its warnings, and its process is one of many."""
+        """Returns a tester to be pickled, which keeps its warnings and starts no processes."""
         copied = object.__new__(Tester)
         copied.__dict__.update(
             self.__dict__,
             _notices=KeptNotices(self._notices.given),
-            _processes=Processes(1),
+            _processes=Processes(),
             _cache_bytes=min(self._cache_bytes, CACHE_BYTES),
         )
         return copied

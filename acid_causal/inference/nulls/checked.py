@@ -5,7 +5,7 @@ drawn from the user's own table, in stages that end as soon as the decision at a
 independence is rejected at alpha only where both nulls reject it, and the level holds if one of
 them holds its level.
 
-One kind of rejection needs no check. Without Z and with hardly any ties the statistic depends on
+One kind of rejection is not checked. Without Z and with hardly any ties the statistic depends on
 ranks alone, so that under H0 it has one distribution whatever the table. The fitted null knows it
 up to the error of the fit, which is far below the factor of three by which the p-value must be
 below alpha.

@@ -27,18 +27,21 @@ def draw(n: int, rho: float, seed: int, d_z: int = 1) -> np.ndarray:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_only_would_be_rejections_are_checked(model: str) -> None:
-    tables = [draw(150, rho, seed) for rho in (0.0, 0.6) for seed in range(6)]
+    tables = [draw(150, rho, seed) for rho in (0.0, 0.2, 0.6) for seed in range(6)]
+    doubtful = 0
     for table in tables:
         fitted = Tester(table, model=model).test(0, 1, (2,))
         checked = Tester(table, model=model, null="checked").test(0, 1, (2,))
         assert checked.statistic == fitted.statistic
         assert (fitted.null, fitted.draws) == ("conditional", 0)
+        doubtful += 0.05 < fitted.pvalue < 0.1
         if fitted.pvalue > 0.05:
             assert checked == fitted
         else:
             assert checked.null == "permutation"
             assert 9 <= checked.draws <= 199
             assert checked.pvalue >= 1 / 200
+    assert doubtful
 
 
 # The statistic of acid-ranks falls where dependence is strong and rows are many.
