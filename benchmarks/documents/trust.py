@@ -48,9 +48,8 @@ SITUATIONS = (
     Situation("heavy-tailed noise", ("heavy-tails",)),
     Situation("binary, ordinal and count columns, also as X and Y", ("mixed", "few-values")),
     Situation(
-        "unordered categories among the columns, or alone; 200 rows",
+        "unordered categories among the columns, or alone",
         ("some-categories", "all-categories"),
-        n=(200, 200),
     ),
     Situation("relations that jump or switch", ("steps", "switching")),
     Situation("random smooth functions", ("gp",), remedy=SMALLER_SETS),
