@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from joblib.externals.loky import get_reusable_executor
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
@@ -145,6 +146,9 @@ def time_pc(
     start = _start_of_memory(device)
     found = search.search("pc", method, data, alpha=ALPHA, options=options)
     peak = _memory_since(start, device)
+    if mode == TWO_PROCESSES:
+        # A process that `multiprocessing` has started would wait minutes for joblib's to end.
+        get_reusable_executor().shutdown()
     computed = found.tests_computed
     return Cost(found.seconds / computed, found.seconds, computed, peak_mib=peak)
 
