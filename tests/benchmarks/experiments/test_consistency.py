@@ -27,7 +27,7 @@ def test_slow_methods_are_asked_where_they_can_run() -> None:
         method: max(j.number("n") for j in jobs if j.method == method)
         for method in CONSISTENCY.methods
     }
-    slow = {"kcit": 200, "rcit": 4000, "andrey-rcot": 4000}
+    slow = {"acid-checked": 200, "kcit": 200, "rcit": 4000, "andrey-rcot": 4000}
     assert reach == {"acid": 20_000, "fisherz": 20_000, **slow}
     assert {str(job["case"]) for job in jobs} == set(CASES)
 
