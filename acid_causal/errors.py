@@ -126,12 +126,17 @@ def whole_number(name: str, received: object, least: int, note: str = "") -> int
     Raises:
         OptionError: the value is not valid.
     """
-    # In Python True is an integer, too.
-    if isinstance(received, Integral) and not isinstance(received, bool):
-        number = int(received)
+    if is_whole(received):
+        number = int(received)  # type: ignore[call-overload]
         if number >= least:
             return number
     raise OptionError(f"{name} must be a whole number, {least} or more{note}, not {received!r}")
+
+
+def is_whole(received: object) -> bool:
+    """Returns whether a value is a whole number, Python's or numpy's."""
+    # In Python True is an integer, too.
+    return isinstance(received, Integral) and not isinstance(received, bool)
 
 
 def warn(message: str, category: type[Warning] = AcidWarning) -> None:

@@ -11,13 +11,12 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from numbers import Integral
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from acid_causal.errors import require
+from acid_causal.errors import is_whole, require
 from acid_causal.inference.batching import Task, weigh
 from acid_causal.inference.result import CITestResult
 
@@ -70,9 +69,9 @@ class Processes:
             return [list(tasks)]
         sets = weigh(tasks, n, width)
         total = sum(weight for _, weight in sets)
-        if not self._is_worth_it(self._cost * total) or self._count() == 1:
+        if not self._is_worth_it(self._cost * total) or (processes := self._count()) == 1:
             return [list(tasks)]
-        count = _SHARES * self._count()
+        count = _SHARES * processes
         shares: list[list[Task]] = []
         before = 0
         for of_set, weight in sets:
@@ -136,10 +135,11 @@ def check_n_jobs(n_jobs: int | None) -> int | None:
     Raises:
         OptionError: it is not a whole number, or 0.
     """
-    fine = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool) and n_jobs != 0
+    if n_jobs is None:
+        return None
     expected = "a number of processes, or -1 for one per core"
-    require(n_jobs is None or fine, "n_jobs", n_jobs, expected)
-    return None if n_jobs is None else int(n_jobs)
+    require(is_whole(n_jobs) and n_jobs != 0, "n_jobs", n_jobs, expected)
+    return int(n_jobs)
 
 
 # The copy that this process holds, by the hash of its pickle.
