@@ -8,6 +8,7 @@ import numpy as np
 
 from acid_causal.errors import InputError, OptionError, listed, unknown
 from acid_causal.tables.columns import Column, as_number
+from acid_causal.tables.text_kinds import kind_of_texts
 
 NUMERIC, CATEGORICAL, ORDERED = "numeric", "categorical", "ordered"
 
@@ -112,6 +113,8 @@ def _fault(column: Column) -> str:
         return ""
     if not np.isnan([as_number(name) for name in column.levels]).any():
         return f"({count} in {rows} rows, all of them numbers: make it a column of numbers)"
+    if kind := kind_of_texts(column.levels):
+        return f"({kind}, such as {column.levels[0]!r}: make it a column of numbers)"
     if count == rows:
         return f"(an identifier, it seems: each of its {rows} values is different)"
     return f"({count} in {rows} rows, where at most {most} can be used)"

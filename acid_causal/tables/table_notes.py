@@ -1,4 +1,4 @@
-"""Notes on a table: columns of row numbers or of codes, and missing values.
+"""Notes on a table: columns of row numbers, of codes or of amounts, and missing values.
 
 Notes on single questions are in `acid_causal.inference.applicability`.
 """
@@ -10,6 +10,7 @@ import numpy as np
 
 from acid_causal.errors import listed
 from acid_causal.tables.inputs import Table
+from acid_causal.tables.text_kinds import kind_of_texts
 
 # Two codes are as good as numbers; more than so many, or with fewer rows each, are counts.
 _FEWEST_CODES, _MOST_CODES, _ROWS_A_CODE = 3, 20, 10
@@ -18,7 +19,7 @@ _INDEX_NAMES = ("", "id", "idx", "index", "row", "row_id", "rowid", "row number"
 
 
 def notes_on(table: Table) -> Iterator[str]:
-    """Yields notes for the user on row numbers, codes and missing values."""
+    """Yields notes for the user on row numbers, codes, amounts and missing values."""
     for k in range(len(table.columns)):
         if looks_like_row_number(table, k):
             yield (
@@ -31,6 +32,12 @@ def notes_on(table: Table) -> Iterator[str]:
             f"few different whole numbers in {listed(codes)} are taken for amounts or ranks: if "
             f"they are codes of unordered categories, pass categorical={_as_list(codes)}"
         )
+    for k, levels in table.categories.items():
+        if len(levels) >= _FEWEST_CODES and (kind := kind_of_texts(levels)):
+            yield (
+                f"the texts of {table.columns[k]!r} are {kind}, such as {levels[0]!r}, and are "
+                "taken for unordered categories; make it a column of numbers"
+            )
     if table.absent is not None:
         gaps = table.absent.sum(axis=0)
         named = [f"{table.columns[k]} ({gaps[k]})" for k in np.flatnonzero(gaps)]

@@ -36,6 +36,13 @@ def test_identifiers() -> None:
         read_table(frame)
 
 
+def test_amounts_and_dates_are_no_identifiers() -> None:
+    days = pd.date_range("2024-01-31", periods=30).strftime("%Y-%m-%d")
+    frame = pd.DataFrame({"price": [f"${k + 0.5}" for k in range(30)], "day": days})
+    with pytest.raises(LevelsError, match=r"'price' \(numbers with '\$', .*'day' \(dates, such as"):
+        read_table(frame)
+
+
 def test_selections() -> None:
     assert selected("ab") == ["ab"]
     assert selected(3) == [3]

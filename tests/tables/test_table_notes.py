@@ -88,3 +88,11 @@ def test_codes_of_categories_are_no_row_numbers(frame: pd.DataFrame) -> None:
     table = read_table(frame.assign(id=["a"] * 10 + ["b"] * 10 + ["c"] * 30))
     assert not looks_like_row_number(table, 3)
     assert list(notes_on(table)) == []
+
+
+def test_amounts_taken_for_categories(frame: pd.DataFrame) -> None:
+    frame = frame.assign(share=["5%", "10%", "20%", "5%", "10%"] * 10, word=list("xyzxy") * 10)
+    (note,) = notes_on(read_table(frame))
+    assert note.startswith(
+        "the texts of 'share' are numbers with '%', such as '10%', and are taken"
+    )
