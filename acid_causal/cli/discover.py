@@ -198,6 +198,8 @@ def discover(
         model=model,
         missing=missing,
         null=null,
+        permutations=permutations,
+        draws=draws,
         method=method,
         orient=orient,
         rows=rows,

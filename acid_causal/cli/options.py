@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
+from acid_causal import defaults
 from acid_causal.choices import METHODS as SEARCHES
 from acid_causal.choices import MISSING, NULLS, ORIENT, ROWS
-from acid_causal.errors import ModelError, require, unknown
+from acid_causal.errors import ModelError, OptionError, require, unknown
 from acid_causal.weights.shipped import find_model
 
 # Headings in the help.
@@ -191,6 +192,8 @@ def check_options(
     model: str,
     missing: str | None = None,
     null: str | None = None,
+    permutations: int = defaults.PERMUTATIONS,
+    draws: int | None = None,
     method: str | None = None,
     orient: str | None = None,
     rows: str | None = None,
@@ -200,7 +203,7 @@ def check_options(
     """Checks options before torch is loaded, with the same messages as the functions behind them.
 
     Raises:
-        OptionError: an unknown value, or a number out of range.
+        OptionError: an unknown value, a number out of range, or one that the null would not use.
         ModelError: there is no such weights file.
     """
     path, _ = find_model(model)
@@ -215,5 +218,11 @@ def check_options(
     ):
         if value is not None and value not in known:
             raise unknown(kind, value, known)
+    for option, is_given, of_null in (
+        ("--permutations", permutations != defaults.PERMUTATIONS, "permutation"),
+        ("--draws", draws is not None, "checked"),
+    ):
+        if is_given and null != of_null:
+            raise OptionError(f"{option} needs --null {of_null}")
     require(0 < alpha < 1, "alpha", alpha, "between 0 and 1")
     require(0 < fraction <= 1, "fraction", fraction, "above 0 and at most 1")

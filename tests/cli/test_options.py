@@ -28,6 +28,8 @@ MISTAKES = [
     ("discover data.csv --columns a,b --knowledge none.toml", "cannot read the knowledge"),
     ("test data.csv a c", "unknown column 'c'"),
     ("test data.csv a b --null poled", "Did you mean 'pooled'"),
+    ("test data.csv a b --draws 99", "--draws needs --null checked"),
+    ("discover data.csv --null pooled --permutations 99", "--permutations needs --null permut"),
     ("finetune data.csv --model none.safetensors", "there is no weights file"),
     ("calibrate acid-bse out.safetensors", "Did you mean 'acid-base'"),
 ]
