@@ -50,7 +50,7 @@ def encode(model: ACIDModel, batch: Batch) -> list[tuple[TargetEncoding, int]]:
     """Encodes the targets of a batch; returns numeric ones and categories with their numbers."""
     layout = None
     if batch.widths:
-        layout = Layout.of_widths([batch.widths] * len(batch.z), batch.z.device)
+        layout = Layout.from_widths([batch.widths] * len(batch.z), batch.z.device)
     conditioning = model.encode_conditioning(batch.z, layout)
     encoded = []
     if batch.x.shape[1]:

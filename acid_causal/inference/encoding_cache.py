@@ -248,7 +248,7 @@ def encode_conditioning(network: ACIDModel, sets: Sequence[Columns], rows: Rows)
     z = torch.stack([rows.conditioning(cond) for cond in sets])
     if not network.config.keeps_values:
         return network.encode_conditioning(z)
-    layout = Layout.of_widths([rows.widths(cond) for cond in sets], z.device)
+    layout = Layout.from_widths([rows.widths(cond) for cond in sets], z.device)
     return network.encode_conditioning(z, layout)
 
 

@@ -15,30 +15,31 @@ from torch import Tensor
 
 from acid_causal.model.transform import rank_normal
 
-# Weight of `contents` where it only decides between equals: far above rounding errors.
+# Weight of `column_keys` where they only decide between equals: far above rounding errors.
 BETWEEN_EQUALS = 1e-6
 # How often columns are told apart anew by what is known of the others.
 _REFINEMENTS = 4
 
 
-def contents(z: Float[Tensor, "batch n columns"]) -> Float[Tensor, "batch columns"]:
-    """Computes a number for each column that depends on values, and not on places.
+def column_keys(z: Float[Tensor, "batch n columns"]) -> Float[Tensor, "batch columns"]:
+    """Computes a number for each column that depends on its values, and not on its place.
 
     Columns with the same values equally often are told apart by the rows that have them, unless the
     table stays the same if they change places.
     """
     values = torch.tanh(z - 0.3)
-    return _told_apart(values, values.mean(dim=2))
+    return _weighted_means(values, values.mean(dim=2))
 
 
-def _told_apart(
+def _weighted_means(
     values: Float[Tensor, "batch n columns"], row: Float[Tensor, "batch n"]
 ) -> Float[Tensor, "batch columns"]:
+    """Averages columns with a weight for each row, which is a function of `row`."""
     weight = 1 + row + row.square()
     return (values.mT @ weight[..., None])[..., 0] / row.shape[1]
 
 
-def _by_company(values: Float[Tensor, "batch n columns"]) -> Float[Tensor, "batch columns"]:
+def _refined_keys(values: Float[Tensor, "batch n columns"]) -> Float[Tensor, "batch columns"]:
     """Tells columns apart by their products with others, with those of these, and so on.
 
     This is the colour refinement by which graphs are compared (Weisfeiler and Leman 1968).
@@ -49,7 +50,7 @@ def _by_company(values: Float[Tensor, "batch n columns"]) -> Float[Tensor, "batc
     key = torch.zeros_like(together[..., 0])
     for _ in range(_REFINEMENTS):
         key = torch.tanh((together @ (1 + key)[..., None])[..., 0] / together.shape[1])
-    return _told_apart(values, (values @ key[..., None])[..., 0])
+    return _weighted_means(values, (values @ key[..., None])[..., 0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,15 +60,15 @@ class Layout:
     Attributes:
         numbers: number of numeric variables, the same in all sets.
         categories: number of categories, likewise; at least 1.
-        of: index of the category of each further column.
+        category: index of the category of each further column.
     """
 
     numbers: int
     categories: int
-    of: Int[Tensor, "batch indicators"]
+    category: Int[Tensor, "batch indicators"]
 
     @classmethod
-    def of_widths(cls, sets: Sequence[Sequence[int]], device: torch.device) -> "Layout | None":
+    def from_widths(cls, sets: Sequence[Sequence[int]], device: torch.device) -> "Layout | None":
         """Builds the layout of sets of equally many numbers, categories and columns.
 
         Args:
@@ -81,18 +82,18 @@ class Layout:
         categories = len(levels[0])
         if not categories:
             return None
-        of = [torch.arange(categories).repeat_interleave(some) for some in levels]
-        return cls(len(sets[0]) - categories, categories, torch.stack(of).to(device))
+        category = [torch.arange(categories).repeat_interleave(some) for some in levels]
+        return cls(len(sets[0]) - categories, categories, torch.stack(category).to(device))
 
     @cached_property
     def _membership(self) -> Float[Tensor, "batch categories indicators"]:
         """1 where a column belongs to a category, else 0."""
-        each = torch.arange(self.categories, device=self.of.device)
-        return (self.of[:, None] == each[:, None]).double()
+        each = torch.arange(self.categories, device=self.category.device)
+        return (self.category[:, None] == each[:, None]).double()
 
     def sums(self, squares: Float[Tensor, "batch columns k"]) -> Float[Tensor, "batch d_z k"]:
         """Sums numbers given for each column over the columns of each variable."""
-        numbers, of_levels = squares.split([self.numbers, self.of.shape[1]], dim=1)
+        numbers, of_levels = squares.split([self.numbers, self.category.shape[1]], dim=1)
         return torch.cat([numbers, self._membership.to(squares.dtype) @ of_levels], dim=1)
 
     def keep_indicators(
@@ -113,8 +114,8 @@ class Layout:
         frequency = (levels.mean(dim=1, keepdim=True) * levels) @ self._membership.mT
         return torch.cat([ranks[..., : self.numbers], rank_normal(frequency).to(ranks.dtype)], 2)
 
-    def contents(self, z: Float[Tensor, "batch n columns"]) -> Float[Tensor, "batch columns"]:
-        """Computes a number for each column that depends on values, and not on places.
+    def column_keys(self, z: Float[Tensor, "batch n columns"]) -> Float[Tensor, "batch columns"]:
+        """Computes a number for each column that depends on its values, and not on its place.
 
         Levels of equal frequency are told apart by the rows that have them: by their numbers, by
         the frequencies of their other levels, and by how often they have both.
@@ -125,4 +126,4 @@ class Layout:
         values = torch.tanh(z - 0.3)
         if self.numbers:
             row = row + values[..., : self.numbers].mean(2)
-        return _told_apart(values, row) + BETWEEN_EQUALS * _by_company(values)
+        return _weighted_means(values, row) + BETWEEN_EQUALS * _refined_keys(values)

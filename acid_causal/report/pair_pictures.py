@@ -154,7 +154,7 @@ def _residuals(
     # Numbers first, as a layout wants them.
     order = sorted(given, key=lambda k: k in sample.categories)
     parts = [_conditioning(sample, k)[rows] for k in order]
-    layout = Layout.of_widths([[part.shape[1] for part in parts]], torch.device("cpu"))
+    layout = Layout.from_widths([[part.shape[1] for part in parts]], torch.device("cpu"))
     z = torch.from_numpy(np.hstack(parts))[None]
     values, ranks = tame(robust(z)).float(), rank_normal(z).float()
     if layout is not None:

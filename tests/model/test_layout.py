@@ -11,11 +11,11 @@ def indicators(levels: torch.Tensor, count: int) -> torch.Tensor:
 
 
 def test_there_is_no_layout_without_categories() -> None:
-    assert Layout.of_widths([(1, 1), (1, 1)], torch.device("cpu")) is None
+    assert Layout.from_widths([(1, 1), (1, 1)], torch.device("cpu")) is None
 
 
 def test_two_levels_are_equally_far_apart_and_numbers_stay() -> None:
-    layout = Layout.of_widths([(1, 3, 4), (1, 4, 3)], torch.device("cpu"))
+    layout = Layout.from_widths([(1, 3, 4), (1, 4, 3)], torch.device("cpu"))
     assert layout is not None
     assert (layout.numbers, layout.categories) == (1, 2)
     levels = torch.tensor([[0, 1, 2, 0], [1, 0, 2, 1]])
@@ -34,7 +34,7 @@ def test_two_levels_are_equally_far_apart_and_numbers_stay() -> None:
 
 
 def test_tokens_rank_levels_by_frequency() -> None:
-    layout = Layout.of_widths([(1, 3)], torch.device("cpu"))
+    layout = Layout.from_widths([(1, 3)], torch.device("cpu"))
     assert layout is not None
     levels = torch.tensor([[2, 2, 2, 0, 0, 1]])
     numbers = torch.randn(1, 6, 1, dtype=torch.float64)
@@ -68,7 +68,7 @@ def encode(
 ) -> tuple[TargetEncoding, TargetEncoding]:
     """Encodes a category and a number, given a number and two categories."""
     z = torch.cat([number.roll(1)[:, None], indicators(given[0], 5), indicators(given[1], 6)], 1)
-    layout = Layout.of_widths([(1, 5, 6)], z.device)
+    layout = Layout.from_widths([(1, 5, 6)], z.device)
     with torch.inference_mode():
         conditioning = network.encode_conditioning(z[None], layout)
         category = indicators(x, 4)[None, None]
@@ -106,7 +106,7 @@ def test_order_of_rows_moves_no_statistic(network: ACIDModel) -> None:
     def score(*columns: torch.Tensor) -> torch.Tensor:
         number, given, x, first, second = columns
         z = torch.cat([given[:, None], indicators(first, 5), indicators(second, 6)], 1)[None]
-        conditioning = network.encode_conditioning(z, Layout.of_widths([(1, 5, 6)], z.device))
+        conditioning = network.encode_conditioning(z, Layout.from_widths([(1, 5, 6)], z.device))
         category = network.encode_targets(
             indicators(x, 4)[None, None], conditioning, categories=True
         )

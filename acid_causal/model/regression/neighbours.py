@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from acid_causal.model.layout import BETWEEN_EQUALS, Layout, contents
+from acid_causal.model.layout import BETWEEN_EQUALS, Layout, column_keys
 from acid_causal.model.numerics import row_blocks
 
 # Neighbours of a row. Fewer are nearer, but the covariance is noisier: its variance grows by 1/k.
@@ -65,7 +65,7 @@ class Neighbours:
             layout: which columns are numbers; None: all.
         """
         n, d_z = z.shape[1], layout.numbers if layout else z.shape[2]
-        group, by_group = _groups(z, layout.contents(z) if layout else None)
+        group, by_group = _groups(z, layout.column_keys(z) if layout else None)
         size = torch.zeros_like(at[..., 0]).scatter_add_(1, group, torch.ones_like(at[..., 0]))
         window = _WINDOW_OF_ONE
         if d_z > 1:
@@ -199,7 +199,7 @@ def _groups(
     # on their values, not on their places: by their means, and where these are equal, as are those
     # of columns with the same levels equally often, by the rows that have large values.
     if of_columns is None:
-        of_columns = (z - 0.3).tanh().mean(dim=1) + BETWEEN_EQUALS * contents(z)
+        of_columns = (z - 0.3).tanh().mean(dim=1) + BETWEEN_EQUALS * column_keys(z)
     place = of_columns.argsort(dim=1).argsort(dim=1)
     key = (z * _unrelated(z.shape[2]).to(z)[place][:, None]).sum(dim=2)
     ordered, by_group = key.sort(dim=1)

@@ -1,6 +1,6 @@
 """Regresses targets on Z and prepares the residuals as input channels of the network."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -171,55 +171,86 @@ def regress_values(
     """
     ranks = rank_normal(v.mT).mT.float()
     if least_squares is None or neighbours is None:
-        inputs = torch.stack([ranks] * (2 + SMOOTHERS) + [torch.zeros_like(ranks)] * SMOOTHERS, 1)
-        zero = torch.zeros_like(ranks[..., 0])
-        compared = ranks[:, None].expand(-1, COMPARED_VALUES, -1, -1)
-        return inputs, Regressed(compared, zero, zero, zero > 0)
-    linear = least_squares.residuals(v)
-    share = _size(linear) / _size(v - v.mean(2, keepdim=True)).clamp(min=1e-300)
-    spread = _size(linear).clamp(min=1e-300)
-    tamed = tame(v)
-    forms = [_standardised(tamed).float(), ranks, _standardised(tame(linear / spread)).float()]
-    linear_share = share[..., 0].float().clamp(max=1)
-    fitted = _in_best_form(forms, smoothers, linear_share)
-    form, target = fitted.form, fitted.target
-    residuals, close, error = fitted.residuals, fitted.close, fitted.error
+        return _given_nothing(ranks)
+    lines = _Lines.fit(v, least_squares)
+    forms = [_standardised(lines.tamed).float(), ranks, _standardised(lines.left).float()]
+    fitted = _in_best_form(forms, smoothers, lines.share)
     own = None
     if knots is not None:
-        own = fit_directions(knots, target)
-        left_by_own = own.two_residuals(target.flatten(0, 1)[:, None])
-        own_residuals, own_close = (r.view_as(target) for r in left_by_own)
-        own_error = _relative(own_residuals, target, torch.where(form == 2, linear_share, 1.0))
-        better = own_error < error[:, -1]
-        residuals[:, -1] = torch.where(better[..., None], own_residuals, residuals[:, -1])
-        close[:, -1] = torch.where(better[..., None], own_close, close[:, -1])
-        error[:, -1] = torch.where(better, own_error, error[:, -1])
-    best = error.argmin(1, keepdim=True)  # (batch, 1, columns)
-    least = error.gather(1, best)[:, 0]
-    scaled = _standardised(residuals)
-    of_best = best[..., None].expand(-1, -1, -1, v.shape[2])
-    chosen = scaled.gather(1, of_best)[:, 0]
-    close = _standardised(close.gather(1, of_best)[:, 0])
+        own = fit_directions(knots, fitted.target)
+        fitted = fitted.with_own(own, lines.share)
+    least = fitted.of_best(fitted.error[..., None])[..., 0]
+    scaled = _standardised(fitted.residuals)
+    chosen = fitted.of_best(scaled)
+    close = _standardised(fitted.of_best(fitted.close))
     even = _standardised(_even_scale(chosen, smoothers[-1], *_SCALE_OF_VALUES))
-    logs = error.clamp(1e-3, 1.5).log()[..., None].expand_as(residuals)
+    logs = fitted.error.clamp(1e-3, 1.5).log()[..., None].expand_as(scaled)
     inputs = torch.cat([ranks[:, None], scaled, even[:, None], logs], dim=1)
-    # Sizes relative to most values: noise is small beside an outlier that the column shares with Z,
-    # and the column is no function of Z for that.
-    usual = _size(tamed - tamed.mean(2, keepdim=True)).clamp(min=1e-300)
-    left = (_size(linear) / usual)[..., 0]
-    beside = torch.where(form == 2, left / linear_share.clamp(min=1e-300), 1.0)
+    others = torch.stack([chosen, even, close, neighbours.deviations(chosen)], dim=1)
     return inputs, Regressed(
-        compared=torch.cat(
-            [scaled, torch.stack([chosen, even, close, neighbours.deviations(chosen)], dim=1)],
-            dim=1,
-        ),
+        compared=torch.cat([scaled, others], dim=1),
         explained=1 - least.square().clamp(max=1),
-        nonlinear=1 - (least / linear_share.clamp(min=1e-12)).clamp(max=1),
-        determined=(left < _DETERMINED_LEAST_SQUARES)
-        | (least * beside < _DETERMINED_VALUES)
-        | is_smooth_function_of_column(order, z, v / usual),
+        nonlinear=1 - (least / lines.share.clamp(min=1e-12)).clamp(max=1),
+        determined=lines.determine(least, fitted.form)
+        | is_smooth_function_of_column(order, z, v / lines.usual),
         own=own,
     )
+
+
+def _given_nothing(ranks: Float[Tensor, "batch columns n"]) -> tuple[Channels, Regressed]:
+    """Returns what `regress_values` does where Z is empty: nothing is explained."""
+    inputs = torch.stack([ranks] * (2 + SMOOTHERS) + [torch.zeros_like(ranks)] * SMOOTHERS, 1)
+    zero = torch.zeros_like(ranks[..., 0])
+    compared = ranks[:, None].expand(-1, COMPARED_VALUES, -1, -1)
+    return inputs, Regressed(compared, zero, zero, zero > 0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Lines:
+    """What least squares on Z leave of columns.
+
+    Attributes:
+        tamed: the columns with outliers compressed.
+        left: the residuals, of mean absolute value 1 and compressed likewise.
+        share: mean absolute residual relative to the mean absolute value of the column.
+        usual: mean absolute value of most rows. Noise is small beside an outlier that a column
+            shares with Z, and the column is no function of Z for that.
+        beside_usual: mean absolute residual relative to it.
+    """
+
+    tamed: Float[Tensor, "batch columns n"]
+    left: Float[Tensor, "batch columns n"]
+    share: Float[Tensor, "batch columns"]
+    usual: Float[Tensor, "batch columns 1"]
+    beside_usual: Float[Tensor, "batch columns"]
+
+    @classmethod
+    def fit(cls, v: Float[Tensor, "batch columns n"], least_squares: LeastSquares) -> "_Lines":
+        """Regresses columns."""
+        residuals, tamed = least_squares.residuals(v), tame(v)
+        size = _size(residuals)
+        share = size / _size(v - v.mean(2, keepdim=True)).clamp(min=1e-300)
+        usual = _size(tamed - tamed.mean(2, keepdim=True)).clamp(min=1e-300)
+        return cls(
+            tamed,
+            left=tame(residuals / size.clamp(min=1e-300)),
+            share=share[..., 0].float().clamp(max=1),
+            usual=usual,
+            beside_usual=(size / usual)[..., 0],
+        )
+
+    def determine(
+        self, least: Float[Tensor, "batch columns"], form: Int[Tensor, "batch columns"]
+    ) -> Bool[Tensor, "batch columns"]:
+        """Says which columns are functions of Z up to numerical error.
+
+        Args:
+            least: relative error of the best regression of each column.
+            form: index of the form that was regressed.
+        """
+        of_form = torch.where(form == 2, self.beside_usual / self.share.clamp(min=1e-300), 1.0)
+        by_line = self.beside_usual < _DETERMINED_LEAST_SQUARES
+        return by_line | (least * of_form < _DETERMINED_VALUES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,6 +270,36 @@ class _Fitted:
     residuals: Float[Tensor, "batch smoothers columns n"]
     close: Float[Tensor, "batch smoothers columns n"]
     error: Float[Tensor, "batch smoothers columns"]
+
+    def with_own(self, own: Smoother, linear_share: Float[Tensor, "batch columns"]) -> "_Fitted":
+        """Takes each column's own smoother in place of the last one where it errs less."""
+        both = own.two_residuals(self.target.flatten(0, 1)[:, None])
+        residuals, close = (r.view_as(self.target) for r in both)
+        error = _relative(residuals, self.target, torch.where(self.form == 2, linear_share, 1.0))
+        errs_less = error < self.error[:, -1]
+        return replace(
+            self,
+            residuals=_with_last(self.residuals, residuals, errs_less[..., None]),
+            close=_with_last(self.close, close, errs_less[..., None]),
+            error=_with_last(self.error, error, errs_less),
+        )
+
+    def of_best(
+        self, of_all: Float[Tensor, "batch smoothers columns k"]
+    ) -> Float[Tensor, "batch columns k"]:
+        """Selects what belongs to the smoother that errs least on each column."""
+        best = self.error.argmin(1, keepdim=True)[..., None]
+        return of_all.gather(1, best.expand(-1, -1, -1, of_all.shape[3]))[:, 0]
+
+
+def _with_last(
+    of_all: Float[Tensor, "batch smoothers columns *n"],
+    own: Float[Tensor, "batch columns *n"],
+    where: Bool[Tensor, "batch columns *one"],
+) -> Float[Tensor, "batch smoothers columns *n"]:
+    """Replaces some values of the last smoother by those of the columns' own ones."""
+    last = torch.where(where, own, of_all[:, -1])
+    return torch.cat([of_all[:, :-1], last[:, None]], dim=1)
 
 
 def _in_best_form(

@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from acid_causal.model.compilation import uncompiled
-from acid_causal.model.layout import BETWEEN_EQUALS, Layout, contents
+from acid_causal.model.layout import BETWEEN_EQUALS, Layout, column_keys
 from acid_causal.model.numerics import eigh, row_blocks
 
 # Candidate ridge penalties; each target uses the one with the smallest leave-one-out error.
@@ -323,7 +323,7 @@ def fit_fine_smoothers(
         knots = ranks[..., 0].argsort(dim=1)[:, quantiles]
         of_all = _in_eigenbasis(_nystroem(both, knots, joint), dtype)
         return (linear, of_all, of_all), knots
-    of_columns = None if layout is None else layout.contents(z).repeat(1, 2)
+    of_columns = None if layout is None else layout.column_keys(z).repeat(1, 2)
     basis, pivots = _pivoted_cholesky(both, joint, rank, of_columns)
     of_all = _in_eigenbasis(basis, dtype)
     del basis  # of a long table two are too large to keep
@@ -455,7 +455,7 @@ def _pivoted_cholesky(
         z: the rows.
         kernel: of unit diagonal.
         rank: the largest number of pivots.
-        of_columns: see `Layout.contents`; None: without.
+        of_columns: see `Layout.column_keys`; None: without.
 
     Returns:
         B, and the rows chosen as pivots.
@@ -507,7 +507,7 @@ def _preference(
         along = along + (z @ of_columns[..., None])[..., 0]
     preference = 1 + 0.02 * torch.tanh(along + 0.3 * (z - 0.1).abs().mean(-1) - 1)
     # Columns of few values may have equal third moments by chance.
-    return preference + BETWEEN_EQUALS * (z @ contents(z)[..., None])[..., 0]
+    return preference + BETWEEN_EQUALS * (z @ column_keys(z)[..., None])[..., 0]
 
 
 def _in_eigenbasis(basis: Float[Tensor, "batch n m"], dtype: torch.dtype) -> Smoother:
