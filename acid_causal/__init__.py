@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from acid_causal.causal_learn import acid as acid
     from acid_causal.data.sachs import load_sachs as load_sachs
     from acid_causal.discovery.discovery import discover as discover
+    from acid_causal.discovery.knowledge import Knowledge as Knowledge
     from acid_causal.inference.tester import CITestResult as CITestResult
     from acid_causal.inference.tester import Tester as Tester
     from acid_causal.inference.tester import ci_test as ci_test
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _MODULE_OF = {
     "ACID": "causal_learn",
     "CITestResult": "inference.tester",
+    "Knowledge": "discovery.knowledge",
     "Tester": "inference.tester",
     "acid": "causal_learn",
     "ci_test": "inference.tester",
@@ -37,6 +39,7 @@ _MODULE_OF = {
 __all__ = [
     "ACID",
     "CITestResult",
+    "Knowledge",
     "Tester",
     "__version__",
     "acid",

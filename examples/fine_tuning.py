@@ -10,7 +10,7 @@ x, z, noise = rng.normal(size=(3, 300))
 y = np.abs(x) + noise
 table = np.round(np.column_stack([x, y, z]))
 
-# So that the example takes seconds; in earnest leave both at their defaults, which take minutes.
+# So that the example takes seconds; in real use leave both at their defaults, which take minutes.
 adapted = finetune(table, steps=20, null_questions=1000, progress=False, name="coarse")
 adapted.save("coarse.safetensors")
 

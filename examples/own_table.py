@@ -6,8 +6,7 @@ Needs pip install '.[discover]'.
 import numpy as np
 import pandas as pd
 
-from acid_causal import discover
-from acid_causal.discovery.knowledge import Knowledge
+from acid_causal import Knowledge, discover
 from acid_causal.report.html import write_report
 
 # In place of pd.read_csv("your-table.csv"): age and dose act on pressure, and pressure on risk.
@@ -20,7 +19,7 @@ table = pd.DataFrame({"age": age, "dose": dose, "pressure": pressure, "risk": ri
 found = discover(
     table,
     knowledge=Knowledge(tiers=(("age", "dose"), ("pressure",), ("risk",))),
-    bootstrap=20,  # searches on samples of the rows; 100 or more in earnest, with n_jobs=-1
+    bootstrap=20,  # searches on samples of the rows; 100 or more in real use, with n_jobs=-1
 )
 for edge in found.edges:
     print(f"{edge}: p = {edge.pvalue:.0e}, in {edge.confidence:.0%} of the samples")

@@ -31,7 +31,7 @@ class RankCorrelation(CIT_Base):
 
 register_ci_test("rank-correlation", RankCorrelation)
 
-# a -> b -> c and d -> c; the relation of b and c is no increasing one.
+# a -> b -> c and d -> c; the relation of b and c is not monotone.
 rng = np.random.default_rng(0)
 a, d, *noise = rng.normal(size=(4, 400))
 b = a + 0.5 * noise[0]

@@ -87,7 +87,7 @@ def discover(
         typer.Option(
             metavar="RULE",
             rich_help_panel=METHOD,
-            help=f"Which of two colliders stays that contradict one another: {', '.join(ORIENT)}.",
+            help=f"How PC decides between contradicting colliders: {', '.join(ORIENT)}.",
         ),
     ] = defaults.ORIENT,
     check: Annotated[

@@ -11,12 +11,13 @@ def models(
 ) -> None:
     """List the models that come with the package."""
     from acid_causal.weights.checkpoint import load_model
-    from acid_causal.weights.shipped import available_models
+    from acid_causal.weights.shipped import available_models, purpose
 
     rows = []
     for name in available_models():
         model = load_model(name)
-        rows.append({"name": name, "sha256": model.sha256, **model.history})
+        entry = {"name": name, "purpose": purpose(name), "sha256": model.sha256}
+        rows.append({**entry, **model.history})
     if as_json:
         print_json(rows)
         return
@@ -25,3 +26,4 @@ def models(
         typer.echo(
             f"{row['name']:<{width}}{row.get('steps', '?'):>8} steps   sha256 {row['sha256'][:16]}"
         )
+        typer.echo(f"  {row['purpose']}")

@@ -109,7 +109,7 @@ Levels = Annotated[
     typer.Option(
         "--not-na",
         metavar="TEXT",
-        help="A text that is a level, though it reads like a missing value: none; repeatable.",
+        help="A text that is a level here, though it usually means missing, as None; repeatable.",
         rich_help_panel=TABLE,
     ),
 ]

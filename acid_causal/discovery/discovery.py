@@ -460,8 +460,8 @@ def _notes_on_size(found: GraphSearch, max_size: int | None) -> Iterator[str]:
 def _notes_on_orientation(found: GraphSearch, orient: str) -> Iterator[str]:
     if found.oriented_by not in ("", orient):
         yield (
-            f'orient="{orient}" would take more tests than the search; directions were found by '
-            f'"{found.oriented_by}", which takes none'
+            f'orient="{orient}" would take more than twice the tests of the search; directions '
+            f'were found by "{found.oriented_by}", which takes none'
         )
 
 

@@ -16,6 +16,13 @@ def available_models() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.safetensors"))}
 
 
+def purpose(name: str) -> str:
+    """Returns the first sentence of a shipped model's card: what the model is for."""
+    card = available_models()[name].with_suffix(".md").read_text("utf-8")
+    paragraph = card.split("\n\n")[1]
+    return " ".join(paragraph.split()).partition(". ")[0].rstrip(".") + "."
+
+
 def find_model(name_or_path: str | Path) -> tuple[str | Path, str | None]:
     """Returns the file of a model, and its sha256 if it is a shipped one.
 

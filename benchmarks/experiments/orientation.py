@@ -16,7 +16,7 @@ from causallearn.utils.cit import CIT
 
 from acid_causal import ACID, acid
 from acid_causal.choices import ORIENT
-from acid_causal.discovery.search.orientation import orient
+from acid_causal.discovery.search.orientation import most_questions, orient
 from acid_causal.discovery.search.question_record import RECORDED
 from acid_causal.discovery.search.skeleton import Ask, find_skeleton
 from acid_causal.tables.inputs import Question, normalise_question
@@ -97,8 +97,9 @@ def make_jobs(methods: Sequence[str], quick: bool) -> list[Job]:
 def run(job: Job) -> Results:
     """Orients one skeleton by every rule, and scores the graphs.
 
-    The rules share the p-values of the search. Those of `discover` ask with sets no larger than
-    the search's; causal-learn's ask with all subsets of the neighbours.
+    The rules share the p-values of the search. Those of `discover` ask as many questions as it lets
+    them, with sets no larger than the search's; causal-learn's ask with all subsets of the
+    neighbours.
     """
     table = random_table(job.number("d"), job.number("n"), str(job["mechanism"]), job.seed)
     name, _, model = job.method.partition(":")
@@ -117,7 +118,9 @@ def run(job: Job) -> Results:
     }
     for rule in RULES:
         own = Remembered(d, asked.answer, dict(searched))
-        endpoints = orient(skeleton, rule, own.answer, searched).endpoints.astype(np.int64)
+        most = most_questions(len(searched))
+        oriented = orient(skeleton, rule, own.answer, searched, most=most)
+        endpoints = oriented.endpoints.astype(np.int64)
         results[f"shd_{rule}"] = graph_metrics.cpdag_shd(endpoints, table.dag)
         results[f"more_{rule}"] = len(own.pvalues) - len(searched)
     for rule, (uc_rule, uc_priority) in CAUSAL_LEARN_RULES.items():

@@ -84,8 +84,11 @@ def test_models(run_command: RunCommand) -> None:
     done = run_command("models", "--json")
     assert [row["name"] for row in json.loads(done.out)] == list(available_models())
     lines = run_command("models").out.splitlines()
-    assert len(lines) == len(available_models())
-    assert len({line.index("steps") for line in lines}) == 1  # names of all lengths are aligned
+    assert len(lines) == 2 * len(available_models())
+    # Names of all lengths are aligned.
+    assert len({line.index("steps") for line in lines[::2]}) == 1
+    assert lines[1] == "  The general-purpose model that comes with the package."
+    assert all(line.startswith("  ") and line.endswith(".") for line in lines[1::2])
 
 
 # ---- test ----------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from acid_causal.device import resolve_device
 from acid_causal.discovery.bootstrap import bootstrap_graphs
 from acid_causal.discovery.discovery import Discovery, discover
 from acid_causal.discovery.knowledge import Knowledge
+from acid_causal.discovery.search import orientation
 from acid_causal.errors import AcidWarning, InputTypeError, OptionError
 from acid_causal.inference.tester import Tester
 from acid_causal.report.file_names import FILES
@@ -217,6 +218,18 @@ def test_a_limit_that_was_reached_is_told(frame: pd.DataFrame, tiny_model: Train
     with pytest.warns(AcidWarning, match=r"limited to 0 of up to \d variables: edges may remain"):
         discover(frame, alpha=ALPHA, model=tiny_model, max_size=0)
     discover(frame, alpha=ALPHA, model=tiny_model, max_size=5)
+
+
+def test_directions_may_take_twice_the_tests_of_the_search(
+    frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beyond that another rule is applied, and a warning says so."""
+    assert [orientation.most_questions(count) for count in (3, 1000, 4000)] == [2000, 2000, 8000]
+    monkeypatch.setattr(orientation, "_FEW", 0)
+    assert discover(frame, test="fisherz", alpha=0.3).warnings == ()
+    monkeypatch.setattr(orientation, "_MOST_A_QUESTION", 0)
+    with pytest.warns(AcidWarning, match='more than twice the tests .* found by "separation"'):
+        discover(frame, test="fisherz", alpha=0.3)
 
 
 def test_warnings_of_samples_only(frame: pd.DataFrame, tiny_model: TrainedModel) -> None:

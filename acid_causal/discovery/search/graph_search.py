@@ -26,7 +26,7 @@ from acid_causal.choices import METHODS, ORIENT
 from acid_causal.discovery.knowledge import Knowledge
 from acid_causal.discovery.mixed_graph import Endpoints
 from acid_causal.discovery.search.level_progress import LevelProgress
-from acid_causal.discovery.search.orientation import Orientation, Triple, orient
+from acid_causal.discovery.search.orientation import Orientation, Triple, most_questions, orient
 from acid_causal.discovery.search.other_tests import ACID_TEST, OtherTester
 from acid_causal.discovery.search.question_record import RECORDED, Answers, QuestionRecord
 from acid_causal.discovery.search.skeleton import find_skeleton
@@ -34,9 +34,6 @@ from acid_causal.errors import InputError, OptionError, require, unknown
 from acid_causal.inference.tester import OPTIONS, Tester
 from acid_causal.tables.inputs import Question, Table
 from acid_causal.weights.checkpoint import TrainedModel, load_model
-
-# Questions for directions that are asked however few the skeleton took.
-_FEW = 2000
 
 # Catching warnings and redirecting stdout affect all threads, so only one search runs at a time.
 _ONE_AT_A_TIME = threading.RLock()
@@ -220,8 +217,7 @@ def run_pc(
             if knowledge.forbids(names[i], names[j])
         },
         compute=record.compute,
-        # So that directions cost no more than the skeleton; few questions are always asked.
-        most=max(len(record.pvalues), _FEW),
+        most=most_questions(len(record.pvalues)),
     )
 
 
