@@ -34,7 +34,7 @@ def table() -> str:
         "",
         "Sachs, PC: F1 / SHD / s",
         "random graphs, F1: nonlinear / linear",
-        "smooth, step and switching relations: AUC / Type I",
+        "GP, step and switching functions: AUC / Type I",
     )
     lines = [
         (name, _on_sachs(sachs, in_sachs), _on_graphs(graphs, in_rows), _on(questions, in_rows))
