@@ -1,14 +1,17 @@
 """The adapter with a real network behind it: tiny and untrained, as only the wiring is tested."""
 
+import json
 import multiprocessing
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from causallearn.search.ConstraintBased.FCI import fci
 from causallearn.search.ConstraintBased.PC import pc
-from oracle import linear_data, random_dag
+from oracle import FisherZThroughACID, linear_data, random_dag
 
 from acid_causal import ACID, acid
 from acid_causal.calibration.designs import DESIGNS
@@ -88,19 +91,6 @@ def test_mvpc_with_acid(model: TrainedModel) -> None:
     pc(data, 0.3, acid, model=model, missing="drop", **QUIET)  # warnings are errors here
 
 
-@pytest.mark.parametrize("method", ["spawn", "fork"])
-def test_worker_process_with_acid(model: TrainedModel, method: str, tmp_path: Path) -> None:
-    """A pickled test, and pc itself run in a worker with the pickled name."""
-    path = tmp_path / "tiny.safetensors"
-    model.save(path)
-    test = ACID(table(), model=path)
-    with multiprocessing.get_context(method).Pool(1) as pool:
-        pvalue = pool.apply(ask, (test,))
-        graph = pool.apply(search, (table(d=5), acid, path))
-    assert pvalue == pytest.approx(test(0, 1, (2, 3)), abs=1e-4)
-    np.testing.assert_array_equal(graph, search(table(d=5), acid, path))
-
-
 def test_cache_of_other_data_or_options_is_refused(model: TrainedModel, tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     test = ACID(table(), path, model=model, null="pooled")
@@ -116,3 +106,82 @@ def test_cache_of_other_data_or_options_is_refused(model: TrainedModel, tmp_path
 def test_misspelt_model() -> None:
     with pytest.raises(OptionError, match="no-such-model"):
         pc(table(), 0.05, acid, model="no-such-model", **QUIET)
+
+
+# ---- other processes -----------------------------------------------------------------------------
+
+# What a pickled name registers where nothing of the package was loaded before.
+REGISTERED = "__import__('causallearn.utils.cit').utils.cit._custom_ci_tests[name].__name__"
+
+
+def leave_a_cache(path: Path) -> None:
+    """Asks one question, and lets the test live until the process ends."""
+    kept.append(FisherZThroughACID(table(), path))
+    kept[0](0, 1)
+
+
+kept: list[ACID] = []
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a process that Python started anew has answered and left behind."""
+
+    loaded: bool  # whether it had the package before it got the pickled name
+    registered: str
+    pvalue: float
+    graph: np.ndarray
+    cache: Path
+
+
+@pytest.fixture(scope="module")
+def weights_file(model: TrainedModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("weights") / "tiny.safetensors"
+    model.save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def answers(weights_file: Path) -> Answers:
+    """Of one process for several tests, as its imports take seconds."""
+    cache = weights_file.with_name("p.json")
+    test = ACID(table(), model=weights_file)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        found: list[Any] = [
+            pool.apply(eval, ("'acid_causal' in __import__('sys').modules",)),
+            pool.apply(eval, (REGISTERED, {"name": acid})),
+            pool.apply(ask, (test,)),
+            pool.apply(search, (table(d=5), acid, weights_file)),
+        ]
+        pool.apply(leave_a_cache, (cache,))
+        assert not cache.exists()
+        pool.close()
+        pool.join()
+    return Answers(*found, cache)
+
+
+def test_pickled_name_registers_the_test_in_a_fresh_process(answers: Answers) -> None:
+    assert not answers.loaded
+    assert answers.registered == "ACID"
+
+
+def test_cache_is_written_when_python_ends(answers: Answers) -> None:
+    assert list(json.loads(answers.cache.read_text())["pvalues"]) == ["0;1"]
+
+
+def check_worker(weights_file: Path, pvalue: float, graph: np.ndarray) -> None:
+    assert pvalue == pytest.approx(ACID(table(), model=weights_file)(0, 1, (2, 3)), abs=1e-4)
+    np.testing.assert_array_equal(graph, search(table(d=5), acid, weights_file))
+
+
+def test_fresh_worker_process_with_acid(answers: Answers, weights_file: Path) -> None:
+    """A pickled test, and pc itself run in a worker with the pickled name."""
+    check_worker(weights_file, answers.pvalue, answers.graph)
+
+
+def test_forked_worker_process_with_acid(weights_file: Path) -> None:
+    test = ACID(table(), model=weights_file)
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        pvalue = pool.apply(ask, (test,))
+        graph = pool.apply(search, (table(d=5), acid, weights_file))
+    check_worker(weights_file, pvalue, graph)

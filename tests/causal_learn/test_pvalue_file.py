@@ -93,18 +93,6 @@ def test_cache_is_written_when_the_test_dies_and_read_by_the_next(tmp_path: Path
     assert test.n_computed == 0
 
 
-def test_cache_is_written_when_python_ends(tmp_path: Path) -> None:
-    code = (
-        "from oracle import FisherZThroughACID\n"
-        "import numpy as np\n"
-        "test = FisherZThroughACID(np.random.default_rng(0).normal(size=(50, 4)), 'p.json')\n"
-        "test(0, 1)\n"
-    )
-    environment = os.environ | {"PYTHONPATH": PATHS}
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, env=environment)
-    assert list(json.loads((tmp_path / "p.json").read_text())["pvalues"]) == ["0;1"]
-
-
 def test_bare_file_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     test = FisherZThroughACID(table(), "p-values")
