@@ -1,9 +1,9 @@
 """`acid-causal train`: how it ends, and how Ctrl-C stops it."""
 
 import json
+import multiprocessing
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -12,6 +12,7 @@ import pytest
 from commands import RunCommand
 from full_disk import full_disk
 
+from acid_causal.__main__ import run
 from acid_causal.synthetic import Batch, Stream
 from acid_causal.weights.checkpoint import load_model
 
@@ -109,33 +110,38 @@ def test_ctrl_c_says_how_to_go_on(
     assert load_model(run / "tiny.safetensors").history["steps"] == 6
 
 
+def run_alone(words: list[str], errors: Path) -> None:
+    """Runs the command line in a process of its own, whose standard error is a file."""
+    # A shell that runs the tests in the background makes them ignore Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.argv = words
+    sys.stderr = errors.open("w")
+    run()
+
+
 def test_ctrl_c_in_a_terminal(recipe: Path, tmp_path: Path) -> None:
+    """A real signal, to a process that is forked, as this one has done the imports."""
     recipe.write_text(RECIPE.format(steps=1_000_000))
-    train: list[str | Path] = [sys.executable, "-m", "acid_causal", "train", recipe]
-    process = subprocess.Popen(
-        [*train, "--out", tmp_path / "run", "--device", "cpu", "--threads", "1"],
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        # A shell that runs the tests in the background makes its children ignore Ctrl-C.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+    out, errors = tmp_path / "run", tmp_path / "errors"
+    options = ["--out", str(out), "--device", "cpu", "--threads", "1"]
+    words = ["acid-causal", "train", str(recipe), *options]
+    process = multiprocessing.get_context("fork").Process(target=run_alone, args=(words, errors))
+    process.start()
     try:
-        state = tmp_path / "run" / "state.safetensors"
+        state = out / "state.safetensors"
         deadline = time.monotonic() + 120
-        while not state.exists() and process.poll() is None and time.monotonic() < deadline:
+        while not state.exists() and process.is_alive() and time.monotonic() < deadline:
             time.sleep(0.1)
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        assert process.pid is not None
+        os.kill(process.pid, signal.SIGINT)
+        process.join(60)
     finally:
         process.kill()
-    assert process.returncode == 130
+    err = errors.read_text()
+    assert process.exitcode == 130
     assert "Traceback" not in err
     assert "stopped; go on from the last checkpoint: acid-causal train" in err
-    assert sorted(p.name for p in (tmp_path / "run").iterdir()) == [
-        "metrics.jsonl",
-        "state.safetensors",
-    ]
+    assert sorted(p.name for p in out.iterdir()) == ["metrics.jsonl", "state.safetensors"]
 
 
 def test_a_full_disk_is_one_line(run_command: RunCommand, recipe: Path, tmp_path: Path) -> None:
