@@ -1,5 +1,7 @@
 import dataclasses
 import os
+import runpy
+import shutil
 import signal
 import subprocess
 import sys
@@ -48,17 +50,47 @@ def test_quick_rows_stay_out_of_the_results(
     assert not (tmp_path / "results").exists()
 
 
-def test_module_runs_with_a_fixed_hash_seed(tmp_path: Path) -> None:
-    arguments = ["-m", "benchmarks", "sachs-graph", "--methods", "fisherz", "--quick"]
-    done = subprocess.run(
-        [sys.executable, *arguments, "--out", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONHASHSEED": "7"},
-        cwd=Path(command.__file__).parents[1],
-    )
-    assert "FCI" in done.stdout
+STAND_IN = """
+import os, sys
+
+def run():
+    print(os.environ["PYTHONHASHSEED"], hash("Raf"), *sys.argv[1:])
+"""
+
+
+def test_module_starts_anew_with_a_fixed_hash_seed(tmp_path: Path) -> None:
+    """Real processes, and a stand-in for the command line, whose imports take seconds."""
+    package = tmp_path / "benchmarks"
+    package.mkdir()
+    shutil.copy(Path(command.__file__).with_name("__main__.py"), package)
+    (package / "__init__.py").write_text("")
+    (package / "command_line.py").write_text(STAND_IN)
+    asked = ["sachs-graph", "--quick"]
+
+    def printed(words: list[str], seed: str) -> list[str]:
+        return subprocess.run(
+            [sys.executable, *words],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=tmp_path,
+        ).stdout.split()
+
+    expected = printed(["-c", "print(hash('Raf'))"], "0")
+    assert printed(["-m", "benchmarks", *asked], "7") == ["0", *expected, *asked]
+
+
+def test_module_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PYTHONHASHSEED", "0")  # so that it does not start anew
+    words = ["sachs-graph", "--methods", "fisherz", "--quick", "--out", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", ["benchmarks", *words])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("benchmarks", run_name="__main__")
+    assert ended.value.code == 0
+    assert "FCI" in capsys.readouterr().out
     assert (tmp_path / "sachs-graph.png").exists()
 
 
