@@ -4,11 +4,14 @@ import dataclasses
 import errno
 import multiprocessing
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from joblib.externals.loky import get_reusable_executor
+from joblib.externals.loky.backend.context import set_start_method
 
 from acid_causal.errors import InputError
 from benchmarks.harness import provenance
@@ -27,6 +30,18 @@ def outcomes(experiment: Experiment, csv: Path) -> dict[str, str]:
     return {row["outcome"]: row["error"] or row["score"] for row in rows}
 
 
+@pytest.fixture
+def forked_workers() -> Iterator[None]:
+    """Has joblib fork its processes from the one of `in_fresh_process`, which did the imports."""
+    server = multiprocessing.get_context("forkserver")
+    server.set_forkserver_preload(["benchmarks.experiments"])
+    set_start_method("forkserver", force=True)
+    yield
+    get_reusable_executor().shutdown()
+    set_start_method(None, force=True)
+
+
+@pytest.mark.usefixtures("forked_workers")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_failure_is_a_row(toy: Experiment, csv: Path, n_jobs: int) -> None:
     run_jobs(toy, toy.jobs((), False), Store(csv, toy), n_jobs=n_jobs)
