@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 from sklearn import datasets
-from statsmodels.datasets import fair
 
 from acid_causal.data.sachs import load_sachs
 from acid_causal.errors import unknown
@@ -24,6 +23,8 @@ def _diabetes() -> Array:
 
 def _marriage() -> Array:
     """Fair's survey of 1974; occupations, his and hers, are codes of six levels, here from 0."""
+    from statsmodels.datasets import fair  # slow to import, and only this table needs it
+
     table = fair.load_pandas().data.to_numpy(float)
     table[:, list(CATEGORIES["marriage"])] -= 1
     return table
