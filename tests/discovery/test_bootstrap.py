@@ -54,6 +54,8 @@ def test_the_whole_table_as_a_sample(tiny_model: TrainedModel, data: Table) -> N
 @pytest.mark.parametrize("method", ["pc", "fci"])
 def test_the_seed_decides(tiny_model: TrainedModel, data: Table, method: str) -> None:
     options: dict[str, Any] = {"samples": 2, "model": tiny_model, "alpha": 0.2, "method": method}
+    # With fewer columns samples often have the same graph.
+    data = Table(data.values[:, :5], data.columns[:5], None)
     first = bootstrap_graphs(data, **options, seed=1)
     with joblib.parallel_config(backend="threading", n_jobs=3):
         again = bootstrap_graphs(data, **options, seed=1)
