@@ -10,14 +10,19 @@ from acid_causal.errors import InputError, OptionError
 from acid_causal.weights.checkpoint import TrainedModel
 from benchmarks.harness.runner import seed_everything
 from benchmarks.methods import causal_learn, get_method, pick, weights_sha256
+from benchmarks.methods.gcm import TREES
 
 SINGLE_COLUMNS = ["fisherz", "scit", "scit-two-sided", "lcit", "gcm"]
 CLASSICAL = ["kcit", "rcit", "fastkci", *SINGLE_COLUMNS]
 
 
 @pytest.fixture(autouse=True)
-def fewer_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """FastKCI takes seconds with its eight partitions of the rows, and is called alike with two."""
+def fewer_partitions_and_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    """FastKCI takes seconds with its eight partitions of the rows, and is called alike with two.
+
+    GCM does with a hundred trees; the best number here is smaller.
+    """
+    monkeypatch.setitem(TREES, "max_iter", 20)
     for name in ("FastKCI_CInd", "FastKCI_UInd"):
         monkeypatch.setattr(causal_learn, name, partial(getattr(causal_learn, name), J=2))
 
