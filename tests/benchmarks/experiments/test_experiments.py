@@ -1,6 +1,7 @@
 """The experiments' jobs and reports, on small stand-ins for the generator."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -110,8 +111,8 @@ def test_quick_run_makes_rows_table_and_picture(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(folds, "QUICK_DATASETS", 4)
-    monkeypatch.setattr(calibration, "QUICK_DATASETS", 6)
+    monkeypatch.setattr(folds, "QUICK_DATASETS", 2)
+    monkeypatch.setattr(calibration, "QUICK_DATASETS", 3)
     monkeypatch.setattr(calibration, "QUICK_DIMENSIONS", (0, 3))
     monkeypatch.setattr(calibration, "STREAMS", ("training", "steps"))
     assert run_experiment(name, "fisherz,rcit", quick=True, out=tmp_path) == 0
@@ -123,7 +124,15 @@ def test_quick_run_makes_rows_table_and_picture(
     assert rows["error"].isna().all()
     # The rows are there now: a second run only reports.
     before = (tmp_path / f"{name}.csv").read_bytes()
+    reported: list[int] = []
+
+    def report(rows: pd.DataFrame, picture: Path) -> str:
+        reported.append(len(rows))
+        return ""
+
+    monkeypatch.setitem(EXPERIMENTS, name, replace(EXPERIMENTS[name], report=report))
     assert run_experiment(name, "fisherz,rcit", quick=True, out=tmp_path) == 0
+    assert reported == [len(rows)]
     assert (tmp_path / f"{name}.csv").read_bytes() == before
 
 
@@ -140,9 +149,9 @@ def test_a_setting_with_a_failed_fold_is_left_out() -> None:
 
 
 def test_calibration_tells_tests_which_columns_are_categories() -> None:
-    setting = (("stream", "some-categories"), ("n", 100), ("d_z", 2), ("datasets", 12))
+    setting = (("stream", "some-categories"), ("n", 100), ("d_z", 2), ("datasets", 5))
     results = calibration.run(Job("calibration", "acid", setting, seed=1))
-    drawn = acid_causal.synthetic.null_datasets("some-categories", 12, 100, 2, 1)
+    drawn = acid_causal.synthetic.null_datasets("some-categories", 5, 100, 2, 1)
     assert drawn.categorical is not None
     pvalues = [
         ci_test(x.numpy(), y.numpy(), z.numpy(), categorical=kinds.nonzero()[:, 0].tolist()).pvalue

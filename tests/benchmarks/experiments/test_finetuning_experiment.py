@@ -1,5 +1,6 @@
 """The experiment `finetuning`, on a tiny model: rows, table and picture."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,11 +22,12 @@ def test_quick_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     path = tmp_path / "tiny.safetensors"
-    tiny_model.save(path)
+    stream = replace(tiny_model.recipe.stream, entries=1500)  # small batches
+    replace(tiny_model, recipe=replace(tiny_model.recipe, stream=stream)).save(path)
     monkeypatch.setattr(
         "acid_causal.training.finetuning.fit_null", lambda *_, **__: tiny_model.null
     )
-    small = {"STEPS": 2, "NULL_QUESTIONS": 1000, "DATASETS": 6, "STREAM_QUESTIONS": 20}
+    small = {"STEPS": 2, "NULL_QUESTIONS": 1000, "DATASETS": 4, "STREAM_QUESTIONS": 16}
     for name, value in small.items():
         monkeypatch.setattr(finetuning, f"QUICK_{name}", value)
     assert run_experiment("finetuning", f"acid:{path}", quick=True, out=tmp_path) == 0

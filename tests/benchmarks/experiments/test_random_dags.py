@@ -117,7 +117,7 @@ def test_report_has_means_worst_cells_and_cells_one_by_one(tmp_path: Path) -> No
 def test_quick_run_makes_rows_table_and_picture(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(random_dags, "QUICK_DATASETS", 4)
+    monkeypatch.setattr(random_dags, "QUICK_DATASETS", 2)
     monkeypatch.setattr(random_dags, "QUICK_CELLS", ((60, 1), (300, 2)))
     monkeypatch.setattr(random_dags, "CELLS", {"linear-gaussian": (), "steps": ()})
     assert run_experiment("random-dags", "fisherz,rcit", quick=True, out=tmp_path) == 0

@@ -118,14 +118,14 @@ def test_quick_run_makes_rows_table_and_picture(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(training_curve, "RUNS", tmp_path / "runs")
-    monkeypatch.setattr(training_curve, "QUICK", training_curve.Plan((2, 4), 500, 1, 4))
+    monkeypatch.setattr(training_curve, "QUICK", training_curve.Plan((1, 2), 500, 1, 4))
     small = training_curve.evaluation_sets(4)[::3]  # one d_z for each n
     monkeypatch.setattr(training_curve, "evaluation_sets", lambda _: small)
     assert run_experiment("training", "our-head,paper-head", quick=True, out=tmp_path) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [line[:3] for line in lines if line[:1] == ["our-head"]] == [
-        ["our-head", "0", "2/4"],
-        ["our-head", "0", "4/4"],
+        ["our-head", "0", "1/2"],
+        ["our-head", "0", "2/2"],
     ]
     rows = pd.read_csv(tmp_path / "training.csv")
     assert rows["error"].isna().all()
