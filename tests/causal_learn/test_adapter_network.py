@@ -147,17 +147,17 @@ def answers(weights_file: Path) -> Answers:
     cache = weights_file.with_name("p.json")
     test = ACID(table(), model=weights_file)
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        found: list[Any] = [
-            pool.apply(eval, ("'acid_causal' in __import__('sys').modules",)),
-            pool.apply(eval, (REGISTERED, {"name": acid})),
-            pool.apply(ask, (test,)),
-            pool.apply(search, (table(d=5), acid, weights_file)),
-        ]
+        found: dict[str, Any] = {
+            "loaded": pool.apply(eval, ("'acid_causal' in __import__('sys').modules",)),
+            "registered": pool.apply(eval, (REGISTERED, {"name": acid})),
+            "pvalue": pool.apply(ask, (test,)),
+            "graph": pool.apply(search, (table(d=5), acid, weights_file)),
+        }
         pool.apply(leave_a_cache, (cache,))
         assert not cache.exists()
         pool.close()
         pool.join()
-    return Answers(*found, cache)
+    return Answers(cache=cache, **found)
 
 
 def test_pickled_name_registers_the_test_in_a_fresh_process(answers: Answers) -> None:
