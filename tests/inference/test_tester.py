@@ -68,7 +68,7 @@ def test_settings_tell_what_the_columns_are(tiny_model: TrainedModel) -> None:
 
 
 def test_batches_and_caches_move_nothing(tiny_model: TrainedModel, table: np.ndarray) -> None:
-    asked = questions(6)
+    asked = questions(5)
     expected = pvalues(Tester(table, model=tiny_model), asked)
     alone = Tester(table, model=tiny_model, batch_entries=1, cache_bytes=0)
     np.testing.assert_allclose(pvalues(alone, asked), expected, atol=TOLERANCE)
@@ -305,7 +305,7 @@ def test_fingerprint_knows_data_weights_and_options(
 def test_threads_copies_and_pickles_answer_alike(
     tiny_model: TrainedModel, table: np.ndarray
 ) -> None:
-    asked = questions(6)
+    asked = questions(5)
     tester = Tester(table, model=tiny_model, cache_bytes=20_000)
     expected = pvalues(tester, asked)
     with ThreadPoolExecutor(4) as pool:
