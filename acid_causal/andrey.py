@@ -13,8 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from acid_causal import causal_learn
-from acid_causal.causal_learn.adapter import METHOD, alpha_of_search, check_options
-from acid_causal.choices import RESAMPLING
+from acid_causal.causal_learn.adapter import METHOD, check_options
 from acid_causal.errors import InputError, missing_extra
 
 try:
@@ -41,11 +40,6 @@ class ACID:
     """
 
     def __init__(self, data: Any, **options: Any) -> None:
-        alpha = alpha_of_search("andrey.")
-        if alpha is not None:
-            options = {"prefetch_alpha": alpha} | options
-            if options.get("null") in RESAMPLING:
-                options = {"alpha": alpha} | options
         self.test = causal_learn.ACID(data, **options)
 
     def __call__(self, x: int, y: int, condition_set: Iterable[int] = ()) -> float:

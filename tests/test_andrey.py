@@ -92,17 +92,17 @@ def test_another_name_has_its_own_options(
 
     import acid_causal.andrey as adapter
 
-    given: list[dict[str, Any]] = []
+    made: list[Any] = []
 
     def make(data: object, **options: Any) -> ACID:
-        given.append(options)
-        return ACID(data, **options)
+        made.append(ACID(data, **options))
+        return made[-1]
 
     monkeypatch.setattr(causal_learn, "ACID", make)
     adapter.register("acid-checked", null="checked", model=tiny_model)
     andrey.pc(frame[["a", "b", "c"]], indep_test="acid-checked", alpha=0.02)
     # The level of the search decides the checked null, and what is predicted.
-    assert given[0]["alpha"] == given[0]["prefetch_alpha"] == 0.02
+    assert made[0]._tester.alpha == made[0]._prefetch._given_alpha == 0.02
     with pytest.raises(InputError, match="has its own test 'fisherz'"):
         adapter.register("fisherz")
     with pytest.raises(OptionError, match="unknown option of acid 'nul'"):

@@ -10,6 +10,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Collection, Iterable, Sequence
+from numbers import Real
 from types import FrameType
 from typing import Any, Protocol, SupportsIndex, runtime_checkable
 
@@ -35,7 +36,9 @@ from acid_causal.inference.tester import OPTIONS, Tester
 from acid_causal.tables.inputs import Question, normalise_question
 
 METHOD = "acid"
+# How the names of modules with searches begin; the second is another package's.
 _SEARCHES = "causallearn.search."
+_ALL_SEARCHES = (_SEARCHES, "andrey.")
 OWN_OPTIONS = frozenset({"cache_path", "prefetch", "prefetch_alpha", "tester"})
 
 
@@ -67,7 +70,7 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         cache_path: JSON file that keeps p-values between runs, for any alpha; those of
             `null="checked"` are for one alpha.
         prefetch: Predict the questions of a whole level of PC and compute them in one batch.
-        prefetch_alpha: The alpha given to `pc` or `fci`, which do not pass it on to the test. A
+        prefetch_alpha: The alpha of the search; None: that of the search that creates the test. A
             wrong value costs time and changes no p-value.
         settled: Pairs of columns that the search keeps adjacent whatever their p-values, so that it
             asks about them only with an empty conditioning set. This only affects prefetching.
@@ -89,7 +92,8 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         InputError: The table cannot be used, or is not the table of the tester.
         InputTypeError: Columns that are not numbers; or a search of causal-learn's was given a
             DataFrame, which takes arrays alone.
-        OptionError: An unknown option or value, or an option of the tester beside `tester`.
+        OptionError: An unknown option or value, an option of the tester beside `tester`, or a
+            tester whose null can reject nothing at the level of the search.
         CacheError: The cache file is damaged, or belongs to other data, weights or options.
     """
 
@@ -99,7 +103,7 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         cache_path: str | bytes | os.PathLike[str] | None = None,
         *,
         prefetch: bool = True,
-        prefetch_alpha: float = defaults.ALPHA,
+        prefetch_alpha: float | None = None,
         settled: Collection[Pair] = frozenset(),
         tester: TableTester | None = None,
         progress: Callable[[int], object] | None = None,
@@ -108,13 +112,13 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         check_options(options)
         _check_prefetch_options(prefetch, prefetch_alpha)
         _check_search(data)
+        alpha = alpha_of_search()
         if tester is None:
-            if options.get("null") in RESAMPLING:
-                alpha = alpha_of_search(_SEARCHES)
-                options = options if alpha is None else {"alpha": alpha} | options
+            if options.get("null") in RESAMPLING and alpha is not None:
+                options = {"alpha": alpha} | options
             tester = Tester(data, **options)
         else:
-            _check_tester(tester, data, options)
+            _check_tester(tester, data, options, alpha)
         self._tester, self._progress = tester, progress
         # Not passed on: causal-learn's own cache file would mix p-values of other tests and tables.
         super().__init__(np.asarray(data), cache_path=None)
@@ -126,7 +130,8 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         self.statistics: dict[Question, float] = {}
         self._prefetch: LevelPrefetch | None = None
         if prefetch:
-            self._prefetch = LevelPrefetch(self._tester.d, prefetch_alpha, settled)
+            assumed = prefetch_alpha or alpha or defaults.ALPHA
+            self._prefetch = LevelPrefetch(self._tester.d, assumed, settled)
         self.n_asked = self.n_computed = self.n_batches = 0
         self._lock = threading.RLock()
         if self._file is not None:  # called when the object is freed, or at exit
@@ -253,27 +258,33 @@ def _check_search(data: Any) -> None:
         frame = frame.f_back
 
 
-def _is_search(frame: FrameType, modules: str = _SEARCHES) -> bool:
+def _is_search(frame: FrameType, modules: str | tuple[str, ...] = _SEARCHES) -> bool:
     return str(frame.f_globals.get("__name__", "")).startswith(modules)
 
 
-def alpha_of_search(modules: str) -> float | None:
+def alpha_of_search() -> float | None:
     """Returns the level of the search that creates the test; None if none does.
 
     Searches do not pass it on: only the call stack shows it.
-
-    Args:
-        modules: how the names of the modules with searches begin.
     """
     frame: FrameType | None = sys._getframe()
     while frame is not None:
-        if _is_search(frame, modules) and "alpha" in frame.f_locals:
-            return frame.f_locals["alpha"]
+        alpha = frame.f_locals.get("alpha") if _is_search(frame, _ALL_SEARCHES) else None
+        if isinstance(alpha, Real):
+            return float(alpha)
         frame = frame.f_back
     return None
 
 
-def _check_tester(tester: TableTester, data: Any, options: Collection[str]) -> None:
+def _check_tester(
+    tester: TableTester, data: Any, options: Collection[str], alpha: float | None
+) -> None:
+    least = getattr(tester, "least_alpha", 0.0)
+    if alpha is not None and alpha < least:
+        raise OptionError(
+            f"the tester's null rejects nothing below the level {least:g}, and the search has the "
+            f"level {alpha:g}: make the tester with alpha={alpha:g}"
+        )
     if options:
         raise OptionError(f"{', '.join(sorted(options))}: give this to the tester when it is made")
     if np.shape(data) != (tester.n, tester.d):
@@ -297,6 +308,8 @@ def check_options(names: Iterable[str]) -> None:
 def _check_prefetch_options(prefetch: object, prefetch_alpha: object) -> None:
     if not isinstance(prefetch, bool | np.bool_):
         raise OptionError(f"prefetch must be True or False, not {prefetch!r}.")
+    if prefetch_alpha is None:
+        return
     is_number = isinstance(prefetch_alpha, float | int | np.floating)
     if not is_number or not 0.0 < float(prefetch_alpha) < 1.0:  # type: ignore[arg-type]
         raise OptionError(

@@ -47,7 +47,12 @@ class PValueFile:
         resolved = user_path(path).resolve()
         file = _open_files.get(resolved)
         if isinstance(file, cls) and file._pid == os.getpid():  # not one inherited by a fork
-            _check_owner(resolved, found=file._fingerprint, wanted=fingerprint)
+            if file._fingerprint != fingerprint:
+                raise CacheError(
+                    f"the p-value cache {resolved} belongs to other data, weights or options: a "
+                    "test of this Python process still uses it. Choose another cache_path, or "
+                    "delete that test and the graphs that hold it."
+                )
             return file
         file = cls(resolved, fingerprint)
         _open_files[resolved] = file

@@ -26,7 +26,7 @@ from acid_causal.discovery.mixed_graph import Endpoints, links
 from acid_causal.discovery.provenance import describe_run
 from acid_causal.discovery.search.graph_search import GraphSearch, load_options, search_graph
 from acid_causal.discovery.search.other_tests import ACID_TEST
-from acid_causal.discovery.stability import StabilityPath, adjusted_pvalues, stability_path
+from acid_causal.discovery.stability import ALPHAS, StabilityPath, adjusted_pvalues, stability_path
 from acid_causal.discovery.summary import html_summary, text_summary
 from acid_causal.errors import require, warn, whole_number
 from acid_causal.inference.processes import check_n_jobs
@@ -145,7 +145,8 @@ class Discovery:
         provenance: versions, model, data, options and counts, as JSON values.
         bootstrap: the sampled graphs; None without samples.
         conflicts: colliders that contradict others and gave way to them; FCI reports none.
-        path: the graph at other levels; None for `null="checked"`, whose p-values hold for one.
+        path: the graph at other levels, without those at which the null can reject nothing; None
+            for `null="checked"`, whose p-values hold for one.
         markov: the check of the independences that the graph implies; None if it was not asked for.
         sample: the rows from which the report draws pairs of variables, at most `SAMPLE_ROWS`.
     """
@@ -339,6 +340,7 @@ def discover(
             orient_by=found.oriented_by,
             max_size=max_size,
             knowledge=knowledge,
+            alphas=[level for level in ALPHAS if level >= found.least_alpha],
         )
     markov = None
     if check:

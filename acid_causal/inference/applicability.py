@@ -230,10 +230,9 @@ def _categories(q: _Question) -> str | None:
 
 def _may_be_codes(rows: Rows, column: int) -> bool:
     return (
-        rows.width(column) == 1
-        and TIES < rows.tie_chance(column) < _SEVEN_LEVELS
+        TIES < rows.tie_chance(column) < _SEVEN_LEVELS
         and rows.distinct_values(column) <= _MOST_CODES
-        and rows.is_whole(column)
+        and rows.may_be_codes(column)
     )
 
 

@@ -164,7 +164,7 @@ class Encodings:
         places: dict[Pair, Place] = {}
         lacking: dict[Columns, list[Columns]] = defaultdict(list)
         for pair in dict.fromkeys(wanted):
-            found = self._places.get((rows.gaps, pair))
+            found = self._places.get((rows.incomplete, pair))
             if found is None:
                 lacking[pair[0]].append(pair[1])
             else:
@@ -174,7 +174,7 @@ class Encodings:
             for pairs, encoded in self._compute(lacking, rows):
                 new = {pair: Place(encoded, index) for index, pair in enumerate(pairs)}
                 places.update(new)
-                self._keep(encoded, {(rows.gaps, pair): place for pair, place in new.items()})
+                self._keep(encoded, {(rows.incomplete, pair): place for pair, place in new.items()})
         return places
 
     def _compute(

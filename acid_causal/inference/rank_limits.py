@@ -32,6 +32,8 @@ _NEARLY_ALL, _SOME, _LITTLE = 0.965, 0.3, 0.3
 _WIDE, _WIDE_BY_CHANCE = 0.4, 3.0
 # Share of the variance of absolute residuals that Z explains: this, and standard errors of it.
 _VOLATILE, _VOLATILE_DEVIATIONS = 0.1, 3.0
+# Rows for each term of the regression on Z and its squares, so that its adjusted share means much.
+_ROWS_A_TERM = 1.5
 
 
 def kinds_by_rank(questions: EncodedQuestions) -> list[tuple[str, ...]]:
@@ -53,7 +55,7 @@ def kinds_by_rank(questions: EncodedQuestions) -> list[tuple[str, ...]]:
 
 def _has_gap(task: Task, rows: Rows) -> bool:
     wide = _WIDE + _WIDE_BY_CHANCE / rows.n
-    return any(rows.gap(k) > wide for k in task.cond)
+    return any(rows.widest_gap(k) > wide for k in task.cond)
 
 
 def _volatile(questions: EncodedQuestions) -> set[tuple[Columns, Columns]]:
@@ -67,7 +69,8 @@ def _volatile(questions: EncodedQuestions) -> set[tuple[Columns, Columns]]:
         z = questions.rows.columns(cond).double().cpu().numpy()
         terms = np.hstack([np.ones((len(z), 1)), z, z * z])
         bound = _VOLATILE + _VOLATILE_DEVIATIONS * np.sqrt(2 * (terms.shape[1] - 1)) / len(z)
-        if bound >= 1:  # too few rows
+        # Too few rows: by chance alone Z explains most of any column.
+        if bound >= 1 or len(z) < _ROWS_A_TERM * terms.shape[1]:
             continue
         basis = np.linalg.qr(terms)[0]
         found |= {(cond, part) for part, at in targets.items() if _share(at, basis) > bound}

@@ -41,16 +41,17 @@ class Rows:
     tables of few values distinct observations may have equal rows, and all are kept.
 
     Attributes:
-        gaps: the columns whose missing values determined the rows.
+        incomplete: the columns whose missing values determined the rows.
         n: number of rows.
         repeated: share of the rows that was left out as duplicates.
         d: number of columns of the table.
     """
 
-    def __init__(self, table: Table, gaps: Columns, network: ACIDModel) -> None:
-        self.gaps = gaps
-        self._values, self._network, self._categories = table.values, network, table.categories
-        lacking = np.isnan(table.values[:, list(gaps)]).any(axis=1)
+    def __init__(self, table: Table, incomplete: Columns, network: ACIDModel) -> None:
+        self.incomplete = incomplete
+        self._values, self._network = table.values, network
+        self._categories, self._ordered = table.categories, table.ordered
+        lacking = np.isnan(table.values[:, list(incomplete)]).any(axis=1)
         self._kept = np.flatnonzero(~lacking)
         self.n, self.d = len(self._kept), table.values.shape[1]
         self.repeated = 0.0
@@ -60,7 +61,7 @@ class Rows:
         self._tie_chance: dict[int, float] = {}
         self._widths: dict[int, int] = {}
         self._scores_of: dict[int, Float[NDArray[np.float64], " n"]] = {}
-        self._gap: dict[int, float] = {}
+        self._widest_gap: dict[int, float] = {}
         self._distinct: dict[int, int] = {}
         self._cells_of: dict[frozenset[int], Int64[Ranks, " n"]] = {}
         self._function_of: dict[tuple[int, frozenset[int]], bool] = {}
@@ -123,24 +124,29 @@ class Rows:
             self._distinct[column] = len(np.unique(self._column(column)))
         return self._distinct[column]
 
-    def is_whole(self, column: int) -> bool:
+    def may_be_codes(self, column: int) -> bool:
+        """Returns whether a column holds whole numbers that nobody called categories or ranks."""
+        typed = column in self._categories or column in self._ordered
+        return not typed and self._is_whole(column)
+
+    def _is_whole(self, column: int) -> bool:
         """Returns whether a column holds whole numbers alone, as codes of categories are."""
         values = self._column(column)
         return bool((values == np.round(values)).all())
 
-    def gap(self, column: int) -> float:
+    def widest_gap(self, column: int) -> float:
         """Returns the widest gap between neighbouring values, in units of the column's range.
 
         The range is that of all but the lowest and highest twentieth of the rows. 0 for a column of
         few values, which has nothing but gaps.
         """
-        if column not in self._gap:
+        if column not in self._widest_gap:
             ends = max(1, int(_ENDS * self.n))
             middle = np.sort(self._column(column))[ends : self.n - ends]
             gapless = len(middle) < 2 or self.tie_chance(column) > TIES
             widest = 0.0 if gapless else float(np.diff(middle).max() / np.ptp(middle))
-            self._gap[column] = widest
-        return self._gap[column]
+            self._widest_gap[column] = widest
+        return self._widest_gap[column]
 
     def serial_correlation(self, column: int, given: Columns = ()) -> float:
         """Returns the lag-one autocorrelation of a column's normal scores over the rows.

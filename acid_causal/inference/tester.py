@@ -200,6 +200,11 @@ class Tester:
         return hashlib.sha256(json.dumps(decisive).encode()).hexdigest()
 
     @property
+    def least_alpha(self) -> float:
+        """Smallest level at which the null can reject; 0 if it can at every level."""
+        return self._null.least_alpha
+
+    @property
     def settings(self) -> dict[str, Any]:
         """The model, the null, its options, the device and the columns' types, as JSON values."""
         return {
@@ -267,8 +272,8 @@ class Tester:
     ) -> list[CITestResult]:
         results: dict[int, CITestResult] = {}
         with self._lock, answering_settings(self.device):
-            for gaps, group in self._by_gaps(tasks).items():
-                rows = Rows(self.table, gaps, self._network) if gaps else self._all_rows
+            for columns, group in self._by_incomplete_columns(tasks).items():
+                rows = Rows(self.table, columns, self._network) if columns else self._all_rows
                 ready = []
                 for task in group:
                     reduced = self._without_constants(task, rows)
@@ -285,15 +290,15 @@ class Tester:
                         progress(len(batch))
         return [results[task.index] for task in tasks]
 
-    def _by_gaps(self, tasks: Sequence[Task]) -> dict[Columns, list[Task]]:
+    def _by_incomplete_columns(self, tasks: Sequence[Task]) -> dict[Columns, list[Task]]:
         """Groups tasks by which of their columns have missing values; a group has the same rows."""
         absent = self.table.absent
         if absent is None:
             return {(): list(tasks)}
-        with_gaps = set(np.flatnonzero(absent.any(axis=0)).tolist())
+        incomplete = set(np.flatnonzero(absent.any(axis=0)).tolist())
         groups: dict[Columns, list[Task]] = defaultdict(list)
         for task in tasks:
-            groups[tuple(sorted(with_gaps & {*task.x, *task.y, *task.cond}))].append(task)
+            groups[tuple(sorted(incomplete & {*task.x, *task.y, *task.cond}))].append(task)
         return groups
 
     def _without_constants(self, task: Task, rows: Rows) -> Task | None:

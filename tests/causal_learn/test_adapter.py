@@ -204,6 +204,33 @@ def test_a_tester_that_was_made_beforehand() -> None:
         ACID(table(), tester=tester, null="sized", device="cpu")
 
 
+@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.2])
+def test_the_level_of_the_search_decides_what_is_prefetched(alpha: float) -> None:
+    """Of a search that creates the test; nothing needs to be said."""
+
+    def searched(**options: Any) -> Any:
+        return pc(table(), alpha, "acid-fisherz", **options, **QUIET).test
+
+    test, other = searched(), searched(prefetch_alpha=0.1)
+    assert test._prefetch._given_alpha == alpha
+    assert test.n_computed <= other.n_computed
+    assert other._prefetch._given_alpha == 0.1
+    assert alone()._prefetch._given_alpha == 0.05
+
+
+def alone() -> Any:
+    return FisherZThroughACID(table())
+
+
+def test_a_tester_that_rejects_nothing_at_the_level_of_the_search_is_refused() -> None:
+    class Draws(FisherZTester):
+        least_alpha = 0.02
+
+    assert pc(table(), 0.02, acid, tester=Draws(table()), **QUIET).G.get_num_edges()
+    with pytest.raises(OptionError, match=r"nothing below the level 0.02.* alpha=0.01$"):
+        pc(table(), 0.01, acid, tester=Draws(table()), **QUIET)
+
+
 def test_progress_is_handed_on_and_stays_in_its_process() -> None:
     class Telling(FisherZTester):
         def test_many(self, questions: Any, progress: Any = None) -> Any:
@@ -224,7 +251,7 @@ def test_unknown_options_are_refused_with_the_closest_names() -> None:
     with pytest.raises(OptionError, match="Did you mean 'model'"):
         pc(table(), 0.05, acid, modle="acid-base", **QUIET)
     wrong: Any
-    for wrong in (0, 1, 2.0, float("nan"), "0.05", None):
+    for wrong in (0, 1, 2.0, float("nan"), "0.05"):
         with pytest.raises(OptionError, match="prefetch_alpha"):
             FisherZThroughACID(table(), prefetch_alpha=wrong)
     wrong = "no"

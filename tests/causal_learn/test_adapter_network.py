@@ -63,7 +63,7 @@ def model() -> TrainedModel:
 
 
 def test_pc_with_acid(model: TrainedModel) -> None:
-    found = pc(table(d=7), 0.5, acid, model=model, prefetch_alpha=0.5, **QUIET)
+    found = pc(table(d=7), 0.5, acid, model=model, **QUIET)
     plain = pc(table(d=7), 0.5, "acid", model=model, prefetch=False, **QUIET)
     assert type(found.test) is ACID
     assert found.test.pvalue_cache.keys() == plain.test.pvalue_cache.keys()

@@ -138,8 +138,11 @@ def test_provenance_records_what_was_used(frame: pd.DataFrame, tiny_model: Train
     assert (used["null"], used["permutations"], used["device"]) == ("pooled", None, "cpu")
     used = discover(frame, model=other, null="permutation").provenance["search"]
     assert (used["null"], used["permutations"]) == ("permutation", defaults.PERMUTATIONS)
-    used = discover(frame, model=other, null="permutation", permutations=19).provenance["search"]
-    assert used["permutations"] == 19
+    drawn = discover(frame, model=other, null="permutation", permutations=19)
+    assert drawn.provenance["search"]["permutations"] == 19
+    # No graph at a level at which nothing could be rejected.
+    assert drawn.path is not None
+    assert drawn.path.alphas[0] == 0.05
     used = discover(frame, model=other, null="checked", alpha=0.1).provenance["search"]
     assert (used["null"], used["permutations"], used["draws"]) == ("checked", None, 99)
 

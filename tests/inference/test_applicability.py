@@ -109,6 +109,9 @@ def test_only_whole_numbers_may_be_codes(tiny_model: TrainedModel) -> None:
     x[:, 2] = code
     with pytest.warns(AcidWarning, match="conditions on a column of 8 different whole numbers"):
         Tester(x, model=model).test(0, 1, (2,))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # who says that they have an order need not say more
+        Tester(x, model=model, ordered=[2]).test(0, 1, (2,))
     x[:, 2] = 2 + code / 10
     assert kinds(x, model) == ()
     x[:, 2] = np.where(rng.random(150) < 0.8, code, np.arange(100, 250))

@@ -110,3 +110,16 @@ def test_models_that_keep_values_need_none_of_it() -> None:
     model = load_model("acid-base")
     for case in FAILS:
         assert kinds(model, case, 200, 1, 0) == ()
+
+
+@pytest.mark.parametrize(("n", "d_z"), [(29, 14), (41, 20), (60, 20)])
+def test_few_rows_are_no_volatility(model: TrainedModel, n: int, d_z: int) -> None:
+    """With hardly more rows than terms Z explains any column by chance."""
+    found = set()
+    for seed in range(8):
+        noise = np.random.default_rng(seed).normal(size=(n, d_z + 2))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AcidWarning)
+            answer = Tester(noise, model=model).test(0, 1, range(2, d_z + 2))
+        found |= set(answer.unlike_training)
+    assert VOLATILITY not in found

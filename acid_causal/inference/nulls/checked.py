@@ -72,6 +72,11 @@ class CheckedNull:
         """The level and the most draws."""
         return MappingProxyType({"alpha": self._plan.alpha, "draws": self._plan.draws})
 
+    @property
+    def least_alpha(self) -> float:
+        """Its level: draws end when the decision there is clear."""
+        return self._plan.alpha
+
     def pvalues(self, questions: EncodedQuestions, statistic: Float[Array, " m"]) -> PValues:
         """See `Null`."""
         log_p = self._fitted.logsf(statistic, questions.facts)

@@ -37,6 +37,10 @@ class Null(Protocol):
         """The options, by name, that its p-values depend on besides data and weights."""
 
     @property
+    def least_alpha(self) -> float:
+        """Smallest level at which it can reject; 0 if it can at every level."""
+
+    @property
     def beyond_training(self) -> str:
         """Part of a warning: what a question unlike training means for its p-value."""
 

@@ -60,6 +60,7 @@ class Fitted:
     """
 
     options: Mapping[str, float] = MappingProxyType({})
+    least_alpha = 0.0
     beyond_training = (
         'its p-values are extrapolated; null="checked" checks rejections by permuting the rows'
     )

@@ -54,6 +54,11 @@ class PermutationNull:
         """The number of permutations."""
         return {"permutations": self._draws}
 
+    @property
+    def least_alpha(self) -> float:
+        """The smallest p-value."""
+        return 1 / (1 + self._draws)
+
     def pvalues(self, questions: EncodedQuestions, statistic: Float[Array, " m"]) -> PValues:
         """Computes p-values: (1 + number of draws that reach the statistic) / (1 + B).
 

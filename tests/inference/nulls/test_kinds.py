@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acid_causal.choices import NULLS
+from acid_causal.choices import FITTED, NULLS
 from acid_causal.errors import OptionError
 from acid_causal.inference.nulls.kinds import make_null
 from acid_causal.inference.tester import Tester
@@ -37,6 +37,18 @@ def test_fingerprints_tell_kinds_apart_and_permutations_where_they_matter(
     assert len({fingerprint(null, 19) for null in NULLS}) == len(NULLS)
     assert fingerprint("conditional", 19) == fingerprint("conditional", 29)
     assert fingerprint("permutation", 19) != fingerprint("permutation", 29)
+
+
+def test_least_levels(tiny_model: TrainedModel, table: np.ndarray) -> None:
+    """A p-value of the level itself can be had, and none below."""
+
+    def least(null: str, **options: Any) -> float:
+        return Tester(table, model=tiny_model, null=null, **options).least_alpha
+
+    assert [least(null) for null in FITTED] == [0.0] * len(FITTED)
+    assert least("permutation", permutations=19) == 0.05
+    assert least("permutation", permutations=999) == 0.001
+    assert least("checked", alpha=0.02) == 0.02
 
 
 def test_the_weights_file_says_which_null_is_used(
