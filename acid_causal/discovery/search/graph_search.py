@@ -33,7 +33,8 @@ from acid_causal.discovery.search.skeleton import find_skeleton
 from acid_causal.errors import InputError, OptionError, require, unknown
 from acid_causal.inference.tester import OPTIONS, Tester
 from acid_causal.tables.inputs import Question, Table
-from acid_causal.weights.checkpoint import TrainedModel, load_model
+from acid_causal.weights.checkpoint import TrainedModel
+from acid_causal.weights.shared import shared_model
 
 # Catching warnings and redirecting stdout affect all threads, so only one search runs at a time.
 _ONE_AT_A_TIME = threading.RLock()
@@ -175,7 +176,7 @@ def load_options(options: dict[str, Any]) -> dict[str, Any]:
             raise OptionError(f"{', '.join(given)}: an option of ACID, and the test is another one")
         return {name: value for name, value in options.items() if name != "model"}
     model = options.get("model", defaults.MODEL)
-    return {**options, "model": model if isinstance(model, TrainedModel) else load_model(model)}
+    return {**options, "model": model if isinstance(model, TrainedModel) else shared_model(model)}
 
 
 def _check_columns(table: Table) -> None:
