@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ from acid_causal.tables.text_kinds import kind_of_texts
 
 NUMERIC, CATEGORICAL, ORDERED = "numeric", "categorical", "ordered"
 
-# Columns, by names or indices; the labels of a DataFrame may be anything.
-Selection = Iterable[Any] | str | int
+# Columns, by names or indices; the labels of a DataFrame may be anything. None: no column.
+Selection = Iterable[Any] | str | int | None
 # The same, or the levels of each column from the lowest to the highest.
 Ordered = Selection | Mapping[Any, Sequence[Any]]
 # By column: None for unordered categories, or the levels in their order; none listed means the
@@ -40,6 +41,8 @@ class LevelsError(InputError):
 def declare(names: Sequence[Sequence[Any]], categorical: Selection, ordered: Ordered) -> Declared:
     """Finds the columns that the user names.
 
+    Integers are indices, unless labels are numbers: then integers are labels alone, of all columns.
+
     Args:
         names: for each column what it may be called, in order of precedence.
         categorical: see `acid_causal.tables.inputs.read_table`.
@@ -60,24 +63,53 @@ def declare(names: Sequence[Sequence[Any]], categorical: Selection, ordered: Ord
 
 
 def selected(selection: Selection) -> list[Any]:
-    """Lists the members of a selection; a single name or index counts as one."""
+    """Lists the members of a selection; a single name or index counts as one, None as none."""
+    if selection is None:
+        return []
     if isinstance(selection, str | bytes) or not isinstance(selection, Iterable):
         return [selection]
     return list(selection)
 
 
 def _columns_called(key: Any, names: Sequence[Sequence[Any]], option: str) -> list[int]:
-    number = not isinstance(key, bool | np.bool_)
-    for called in zip(*names, strict=True) if number else ():
-        if found := [k for k, name in enumerate(called) if name == key]:
-            return found
-    try:
-        index = operator.index(key) if number else -1
-    except TypeError:
-        index = -1
-    if not 0 <= index < len(names):
-        raise unknown(f"column in {option}:", key, [str(called[0]) for called in names])
+    index = _index(key)
+    # Python's own integer, as numpy's is compared with each part of a label that is a tuple.
+    sought = key if index is None else index
+    if not _is_boolean(key):
+        for called in zip(*names, strict=True):
+            if found := [k for k, name in enumerate(called) if _is_same(name, sought)]:
+                return found
+    shown = [str(called[0]) for called in names]
+    # One key is not read as a label and the next one as a place: `[0, 1]` may be either.
+    if index is not None and any(_is_number(name) for called in names for name in called):
+        raise OptionError(
+            f"unknown column in {option}: {key!r}. Labels of this table are numbers, so that a "
+            f"number is a label, and no index. Known: {listed(shown)}"
+        )
+    if index is None or not 0 <= index < len(names):
+        raise unknown(f"column in {option}:", key, shown)
     return [index]
+
+
+def _index(key: Any) -> int | None:
+    """Returns a key that is an integer; None for others, and for booleans, which are a mask."""
+    try:
+        return None if _is_boolean(key) else operator.index(key)
+    except TypeError:
+        return None
+
+
+def _is_same(name: Any, key: Any) -> bool:
+    # In Python True is equal to 1.
+    return not _is_boolean(name) and bool(name == key)
+
+
+def _is_number(name: Any) -> bool:
+    return isinstance(name, Real) and not _is_boolean(name)
+
+
+def _is_boolean(name: Any) -> bool:
+    return isinstance(name, bool | np.bool_)
 
 
 def check_levels(columns: Sequence[Column], names: Sequence[str], table: str) -> None:

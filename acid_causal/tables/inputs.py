@@ -128,7 +128,8 @@ def read_table(
             objects that are numbers, or texts. Masked values, None and pandas' NA count as missing.
         missing: "raise" refuses NaN; "drop" lets each test leave out its incomplete rows.
         categorical: columns whose values are unordered categories whatever their type, as integer
-            codes are: names, or indices.
+            codes are: names, or indices. Where labels of a DataFrame are numbers, integers are
+            labels alone, and one that is no label is an error. None: no column.
         ordered: columns to be ranked, by names or indices: numbers, or pandas categories in the
             order in which they are declared. For texts a mapping that lists the levels of each
             column from the lowest to the highest: `{"size": ["small", "large"]}`.
@@ -166,7 +167,8 @@ def join_tables(
         missing: see `read_table`.
         categorical: see `read_table`. Besides names of a DataFrame's columns: "x", "y" and "z" for
             all columns of one of these, "z[X2]" for the second column of an array, or indices
-            among the columns of x, y and z together.
+            among the columns of x, y and z together. Integers are indices here, whatever labels a
+            DataFrame has, as several may have the same.
         ordered: likewise.
 
     Returns:
@@ -182,7 +184,7 @@ def join_tables(
     _check_labels(parts)
     brought = {name: _split(_as_columns(part), name) for name, part in parts.items()}
     called = [
-        (label if isinstance(label, str) and is_pandas(parts[name]) else None, whole, name)
+        (label if isinstance(label, str) and is_pandas(parts[name]) else whole, whole, name)
         for name, part in brought.items()
         for label, whole in zip(part.labels, part.joined(name), strict=True)
     ]

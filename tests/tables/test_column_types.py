@@ -48,6 +48,7 @@ def test_selections() -> None:
     assert selected(3) == [3]
     assert selected(["a", 3]) == ["a", 3]
     assert not selected(())
+    assert not selected(None)
     names = [("a", "x"), ("b", "x"), ("1", "z")]
     assert declare(names, ["x"], ()) == {0: None, 1: None}
     assert declare(names, 1, ["a", "1"]) == {1: None, 0: (), 2: ()}
@@ -59,6 +60,48 @@ def test_names_come_before_indices() -> None:
     wide = pd.DataFrame(np.repeat(codes, 3, axis=1), columns=[2, 1, 0])
     assert list(read_table(wide, categorical=[2]).categories) == [0]
     assert list(read_table(wide, categorical=["0"]).categories) == [2]
+    assert list(read_table(wide.to_numpy(), categorical=[2]).categories) == [2]
+
+
+@pytest.mark.parametrize(
+    ("labels", "given", "found"),
+    [
+        ([1, 2, 3], [1, 2], [0, 1]),
+        ([10, 20, 30], [np.int64(30), "20"], [1, 2]),
+        ([1.0, 2.0, 3.0], [2], [1]),
+        (["a", "b", "c"], [0, "b"], [0, 1]),
+        ([("a", 1), ("b", 1), ("b", 2)], [np.int64(1)], [1]),
+        ([True, False, "c"], [0], [0]),  # though False is equal to 0
+        ([1, 2, 3], None, []),
+    ],
+)
+def test_integers_are_either_labels_or_indices(
+    labels: list[Any], given: Any, found: list[int]
+) -> None:
+    frame = pd.DataFrame(np.arange(90).reshape(30, 3) // 3 % 3, columns=labels)
+    assert sorted(read_table(frame, categorical=given).categories) == found
+    assert sorted(read_table(frame, ordered=given).ordered) == found
+
+
+@pytest.mark.parametrize(
+    ("labels", "given", "key", "known"),
+    [
+        ([1, 2, 3], [0, 1, 2], 0, "1, 2, 3"),
+        ([10, 20, 30], [20, 0], 0, "10, 20, 30"),
+        ([1.0, 2.0, 3.0], 0, 0, "1.0, 2.0, 3.0"),
+        (["a", "b", 7], ["a", 1], 1, "a, b, 7"),
+        ([1, 2, 3], [-1], -1, "1, 2, 3"),
+    ],
+)
+def test_no_integer_is_an_index_where_labels_are_numbers(
+    labels: list[Any], given: Any, key: int, known: str
+) -> None:
+    frame = pd.DataFrame(np.arange(90).reshape(30, 3) // 3 % 3, columns=labels)
+    message = rf"in categorical: {key}\. .* is a label, and no index\. Known: {known}$"
+    with pytest.raises(OptionError, match=message):
+        read_table(frame, categorical=given)
+    with pytest.raises(OptionError, match="in ordered: "):
+        read_table(frame, ordered=given)
 
 
 def test_unknown_names_of_columns() -> None:
@@ -90,6 +133,11 @@ def test_categories_of_a_joined_table() -> None:
         )
         assert groups == ((0,), (1,), (2, 3))
         assert list(read.categories) == found
+    for numbered in (frame.set_axis([7, 2, 0], axis=1), frame):
+        read, _ = join_tables(numbered, [*range(120)], None, missing="raise", categorical=[2])
+        assert list(read.categories) == [0, 2]
+    with pytest.raises(OptionError, match="unknown column in categorical: None"):
+        join_tables(frame["n"], z, None, missing="raise", categorical=[None])
     z[:, 1] = range(120)
     with pytest.raises(LevelsError, match=r"z has .*'X2' \(120 in 120 rows, all of them numbers"):
         join_tables(frame["x"], frame["code"], z, missing="raise", categorical="z")
@@ -111,5 +159,6 @@ def test_description_of_columns_and_rows_of_a_table() -> None:
     np.testing.assert_array_equal(some.values, read.values[[1, 3]])
     assert some.describe_columns() == read.describe_columns()
     assert as_table(read) is read
+    assert as_table(read, categorical=None, ordered=None) is read
     with pytest.raises(OptionError, match="not read yet"):
         as_table(read, categorical=["n"])
