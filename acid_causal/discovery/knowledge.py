@@ -14,7 +14,7 @@ import json
 import reprlib
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import combinations
@@ -40,13 +40,15 @@ _MOST_BYTES = 20_000_000
 class Knowledge:
     """Background knowledge about a graph, by the names of its variables.
 
+    Lists, or other collections of names, serve as well as tuples, which they become.
+
     Attributes:
         forbid: pairs (a, b) without an edge a -> b; there may be an edge b -> a.
         require: pairs (a, b) with an edge a -> b, whatever the data say.
         tiers: ordered groups of variables; a later group never causes an earlier one.
 
     Raises:
-        InputError: the parts contradict one another.
+        InputError: a part is no list of what it should hold, or the parts contradict one another.
     """
 
     forbid: tuple[Arrow, ...] = ()
@@ -54,6 +56,14 @@ class Knowledge:
     tiers: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
+        tiers = _members(self.tiers, "tiers", in_order=True)
+        parts = {
+            "forbid": _arrows(self.forbid, "forbid"),
+            "require": _arrows(self.require, "require"),
+            "tiers": tuple(_names(tier, "a tier") for tier in tiers),
+        }
+        for key, part in parts.items():
+            object.__setattr__(self, key, part)  # as the class is frozen
         for a, b in (*self.forbid, *self.require):
             if a == b:
                 raise InputError(f"knowledge about an edge from {a!r} to itself makes no sense")
@@ -118,11 +128,7 @@ class Knowledge:
         for key in content:
             if key not in known:
                 raise unknown("key of knowledge", key, known)
-        return cls(
-            _arrows(content.get("forbid", []), "forbid"),
-            _arrows(content.get("require", []), "require"),
-            tuple(_names(tier, "a tier") for tier in _list(content.get("tiers", []), "tiers")),
-        )
+        return cls(**content)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns plain lists, for JSON."""
@@ -215,14 +221,23 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _list(value: object, what: str) -> Sequence[object]:
-    if isinstance(value, str) or not isinstance(value, Sequence):
+def _members(value: object, what: str, *, in_order: bool = False) -> list[object]:
+    """Lists the members of a list or another collection.
+
+    Args:
+        value: what may be one.
+        what: its name in messages.
+        in_order: whether the order of its members means something, which those of a set have not.
+    """
+    refused = (str, bytes, Mapping, *((Set,) if in_order else ()))
+    if isinstance(value, refused) or not isinstance(value, Iterable):
         raise InputError(f"{what} must be a list, not {reprlib.repr(value)}")
-    return value
+    # The order of a set changes from run to run.
+    return sorted(value, key=repr) if isinstance(value, Set) else list(value)
 
 
-def _names(value: object, what: str) -> tuple[str, ...]:
-    names = _list(value, what)
+def _names(value: object, what: str, *, in_order: bool = False) -> tuple[str, ...]:
+    names = _members(value, what, in_order=in_order)
     for name in names:
         if not isinstance(name, str):
             raise InputError(f"{what} must be a list of names, and {reprlib.repr(name)} is none")
@@ -231,8 +246,8 @@ def _names(value: object, what: str) -> tuple[str, ...]:
 
 def _arrows(value: object, key: str) -> tuple[Arrow, ...]:
     arrows = []
-    for pair in _list(value, key):
-        names = _names(pair, f"each edge of {key}")
+    for pair in _members(value, key):
+        names = _names(pair, f"each edge of {key}", in_order=True)
         if len(names) != 2:
             raise InputError(
                 f"each edge of {key} must be a pair [from, to], not {reprlib.repr(pair)}"

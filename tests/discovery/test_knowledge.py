@@ -7,6 +7,8 @@ from itertools import pairwise, permutations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from causallearn.graph.GraphNode import GraphNode
 
@@ -71,6 +73,52 @@ def test_files_with_mistakes(tmp_path: Path, name: str, text: str, message: str)
 def test_contradictions(parts: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Knowledge(**parts)
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"require": ("a", "b")}, "each edge of require must be a list, not 'a'"),
+        ({"forbid": [("a", "b", "c")]}, r"each edge of forbid must be a pair \[from, to\]"),
+        ({"forbid": [{"a", "b"}]}, "each edge of forbid must be a list, not {"),
+        ({"forbid": [("a", 1)]}, "each edge of forbid must be a list of names, and 1 is none"),
+        ({"tiers": ["age", "smoking"]}, "a tier must be a list, not 'age'"),
+        ({"tiers": "age"}, "tiers must be a list, not 'age'"),
+        ({"tiers": {("a",), ("b",)}}, "tiers must be a list, not {"),
+        ({"tiers": {"age": 1}}, "tiers must be a list, not {'age': 1}"),
+        ({"forbid": None}, "forbid must be a list, not None"),
+    ],
+)
+def test_what_is_built_in_python_is_checked(parts: dict[str, Any], message: str) -> None:
+    for build in (Knowledge, lambda **given: Knowledge.from_dict(given)):
+        with pytest.raises(InputError, match=message):
+            build(**parts)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        KNOWN.to_dict(),
+        {
+            "forbid": {("cancer", "smoking")},
+            "require": np.array([["smoking", "tar"]]),
+            "tiers": [pd.Index(["age", "sex"]), {"smoking"}, ["cancer"]],
+        },
+        {
+            "forbid": (pair for pair in KNOWN.forbid),
+            "require": [["smoking", "tar"]],
+            "tiers": [{"sex", "age"}, ("smoking",), dict.fromkeys(["cancer"]).keys()],
+        },
+    ],
+)
+def test_any_collections_become_tuples_of_texts(parts: dict[str, Any]) -> None:
+    built = Knowledge(**parts)
+    assert built == KNOWN
+    assert hash(built) == hash(KNOWN)
+    assert {type(name) for tier in built.tiers for name in tier} == {str}
+    assert built.forbids("cancer", "smoking")
+    assert built.requires("tar", "smoking")
+    assert (built | Knowledge(forbid=(("x", "y"),))).forbid[-1] == ("x", "y")
 
 
 def test_names_are_checked() -> None:
