@@ -10,7 +10,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 # Packages whose lines tell a user nothing: this one, and those whose searches ask it.
@@ -131,6 +131,35 @@ def whole_number(name: str, received: object, least: int, note: str = "") -> int
         if number >= least:
             return number
     raise OptionError(f"{name} must be a whole number, {least} or more{note}, not {received!r}")
+
+
+def check_level(received: Any, name: str = "alpha", note: str = "") -> float:
+    """Checks the level of a test, Python's number or numpy's.
+
+    Args:
+        received: the value.
+        name: name of the option.
+        note: completes the description of valid values.
+
+    Returns:
+        The value as Python's number, which JSON can hold.
+
+    Raises:
+        OptionError: the value is no number between 0 and 1.
+    """
+    require(_is_number(received) and 0 < received < 1, name, received, f"between 0 and 1{note}")
+    return float(received)
+
+
+def check_fraction(received: Any) -> float:
+    """Checks which fraction of the rows is to be drawn; see `check_level`."""
+    ok = _is_number(received) and 0 < received <= 1
+    require(ok, "fraction", received, "above 0 and at most 1")
+    return float(received)
+
+
+def _is_number(received: object) -> bool:
+    return isinstance(received, Real) and not isinstance(received, bool)
 
 
 def is_whole(received: object) -> bool:

@@ -1,17 +1,22 @@
 """Messages that name what is known, and warnings that point at the user's line."""
 
 import importlib
+import math
 import sys
 import types
 import warnings
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 from acid_causal.errors import (
     AcidWarning,
     OptionError,
     PackageError,
+    check_fraction,
+    check_level,
     listed,
     require,
     unknown,
@@ -52,6 +57,30 @@ def test_require() -> None:
     require(True, "steps", 3, "at least 1")
     with pytest.raises(OptionError, match=r"^steps must be at least 1, not 0$"):
         require(False, "steps", 0, "at least 1")
+
+
+NO_NUMBERS = [None, True, np.True_, "0.05", [0.05], 0.5j]
+
+
+def test_levels() -> None:
+    levels: list[Any] = [0.05, np.float32(0.05), np.float64(0.05), Fraction(1, 20)]
+    for alpha in levels:
+        assert check_level(alpha) == pytest.approx(0.05)
+        assert type(check_level(alpha)) is float
+    for wrong in (0, 1, 0.0, 1.0, 5, -0.1, 10**400, math.nan, math.inf, *NO_NUMBERS):
+        with pytest.raises(OptionError, match=r"^alpha must be between 0 and 1, not "):
+            check_level(wrong)
+    with pytest.raises(OptionError, match=r"^level must be between 0 and 1, or so, not 2$"):
+        check_level(2, "level", ", or so")
+
+
+def test_fractions() -> None:
+    for fraction in (1, np.int64(1), 0.5, np.float32(0.5)):
+        assert check_fraction(fraction) == fraction
+        assert type(check_fraction(fraction)) is float
+    for wrong in (0, 1.01, math.nan, *NO_NUMBERS):
+        with pytest.raises(OptionError, match=r"^fraction must be above 0 and at most 1, not "):
+            check_fraction(wrong)
 
 
 @pytest.mark.parametrize("adapter", ["andrey", "tigramite"])

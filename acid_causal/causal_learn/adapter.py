@@ -29,6 +29,7 @@ from acid_causal.errors import (
     InputTypeError,
     ModelError,
     OptionError,
+    check_level,
     unknown,
     warn,
 )
@@ -308,14 +309,8 @@ def check_options(names: Iterable[str]) -> None:
 def _check_prefetch_options(prefetch: object, prefetch_alpha: object) -> None:
     if not isinstance(prefetch, bool | np.bool_):
         raise OptionError(f"prefetch must be True or False, not {prefetch!r}.")
-    if prefetch_alpha is None:
-        return
-    is_number = isinstance(prefetch_alpha, float | int | np.floating)
-    if not is_number or not 0.0 < float(prefetch_alpha) < 1.0:  # type: ignore[arg-type]
-        raise OptionError(
-            f"prefetch_alpha must be a number between 0 and 1, not {prefetch_alpha!r}. "
-            "Give it the alpha that pc or fci is given."
-        )
+    if prefetch_alpha is not None:
+        check_level(prefetch_alpha, "prefetch_alpha", ", the alpha that pc or fci is given")
 
 
 register_ci_test(METHOD, ACID)

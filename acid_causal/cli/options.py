@@ -8,7 +8,7 @@ import typer
 from acid_causal import defaults
 from acid_causal.choices import METHODS as SEARCHES
 from acid_causal.choices import MISSING, NULLS, ORIENT, ROWS
-from acid_causal.errors import ModelError, OptionError, require, unknown
+from acid_causal.errors import ModelError, OptionError, check_fraction, check_level, unknown
 from acid_causal.weights.shipped import find_model
 
 # Headings in the help.
@@ -224,5 +224,5 @@ def check_options(
     ):
         if is_given and null != of_null:
             raise OptionError(f"{option} needs --null {of_null}")
-    require(0 < alpha < 1, "alpha", alpha, "between 0 and 1")
-    require(0 < fraction <= 1, "fraction", fraction, "above 0 and at most 1")
+    check_level(alpha)
+    check_fraction(fraction)

@@ -20,7 +20,7 @@ from acid_causal import defaults
 from acid_causal.choices import ROWS
 from acid_causal.discovery.mixed_graph import Endpoints, mark_between
 from acid_causal.discovery.search.graph_search import load_options, search_graph
-from acid_causal.errors import InputError, require, unknown
+from acid_causal.errors import InputError, check_fraction, unknown, whole_number
 from acid_causal.inference.processes import check_n_jobs, end_with
 from acid_causal.progress import progress_bar
 from acid_causal.tables.column_types import Ordered, Selection
@@ -105,8 +105,8 @@ def bootstrap_graphs(
 
     if rows not in ROWS:
         raise unknown("value of rows:", rows, ROWS)
-    require(0 < fraction <= 1, "fraction", fraction, "above 0 and at most 1")
-    require(samples >= 1, "samples", samples, "at least 1")
+    fraction = check_fraction(fraction)
+    samples, seed = whole_number("samples", samples, 1), whole_number("seed", seed, 0)
     n_jobs = check_n_jobs(n_jobs)
     table = as_table(data, missing=missing, categorical=categorical, ordered=ordered)
     n = len(table.values)

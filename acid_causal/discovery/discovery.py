@@ -28,7 +28,7 @@ from acid_causal.discovery.search.graph_search import GraphSearch, load_options,
 from acid_causal.discovery.search.other_tests import ACID_TEST
 from acid_causal.discovery.stability import ALPHAS, StabilityPath, adjusted_pvalues, stability_path
 from acid_causal.discovery.summary import html_summary, text_summary
-from acid_causal.errors import require, warn, whole_number
+from acid_causal.errors import check_fraction, check_level, require, warn, whole_number
 from acid_causal.inference.processes import check_n_jobs
 from acid_causal.tables.column_types import Ordered, Selection
 from acid_causal.tables.inputs import Question, Table, as_table
@@ -291,7 +291,8 @@ def discover(
     bootstrap, seed = whole_number("bootstrap", bootstrap, 0), whole_number("seed", seed, 0)
     if max_size is not None:
         max_size = whole_number("max_size", max_size, 0)
-    alpha, fraction, n_jobs = float(alpha), float(fraction), check_n_jobs(n_jobs)
+    alpha, fraction = check_level(alpha), check_fraction(fraction)
+    n_jobs = check_n_jobs(n_jobs)
     data = as_table(table, missing=missing, categorical=categorical, ordered=ordered)
     knowledge = knowledge or Knowledge()
     search: dict[str, Any] = {

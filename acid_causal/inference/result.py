@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from acid_causal import defaults
-from acid_causal.errors import require
+from acid_causal.errors import check_level
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,7 @@ class CITestResult:
         Raises:
             OptionError: alpha is outside (0, 1).
         """
-        require(0 < alpha < 1, "alpha", alpha, "between 0 and 1")
-        return self.pvalue <= alpha
+        return self.pvalue <= check_level(alpha)
 
 
 def independent_result(n: int) -> CITestResult:

@@ -116,13 +116,17 @@ def test_warnings_are_counted(tiny_model: TrainedModel, data: Table) -> None:
         ({"rows": "jackknife"}, "unknown value of rows: 'jackknife'"),
         ({"fraction": 0.0}, "fraction must be"),
         ({"fraction": 1.5}, "fraction must be"),
-        ({"samples": 0}, "samples must be at least 1"),
+        ({"fraction": "0.5"}, "fraction must be"),
+        ({"samples": 0}, "samples must be a whole number, 1 or more, not 0"),
+        ({"samples": 2.5}, "samples must be a whole number, 1 or more, not 2.5"),
+        ({"seed": -1}, "seed must be a whole number, 0 or more, not -1"),
+        ({"seed": None}, "seed must be a whole number, 0 or more, not None"),
     ],
 )
 def test_mistakes(
     tiny_model: TrainedModel,
     data: Table,
-    options: dict[str, str] | dict[str, float] | dict[str, int],
+    options: dict[str, Any],
     message: str,
 ) -> None:
     with pytest.raises(OptionError, match=message):

@@ -30,7 +30,7 @@ from acid_causal.discovery.search.orientation import Orientation, Triple, most_q
 from acid_causal.discovery.search.other_tests import ACID_TEST, OtherTester
 from acid_causal.discovery.search.question_record import RECORDED, Answers, QuestionRecord
 from acid_causal.discovery.search.skeleton import find_skeleton
-from acid_causal.errors import InputError, OptionError, require, unknown
+from acid_causal.errors import InputError, OptionError, check_level, require, unknown, whole_number
 from acid_causal.inference.tester import OPTIONS, Tester
 from acid_causal.tables.inputs import Question, Table
 from acid_causal.weights.checkpoint import TrainedModel
@@ -107,8 +107,11 @@ def search_graph(
         raise unknown("method", method, METHODS)
     if orient_by not in ORIENT:
         raise unknown("value of orient:", orient_by, ORIENT)
-    require(0 < alpha < 1, "alpha", alpha, "between 0 and 1")
-    require(max_size is None or max_size >= 0, "max_size", max_size, "at least 0")
+    alpha = check_level(alpha)
+    if max_size is not None:
+        max_size = whole_number("max_size", max_size, 0)
+    if threads is not None:
+        threads = whole_number("threads", threads, 1)
     knowledge = knowledge or Knowledge()
     expected = "a Knowledge of acid_causal.discovery.knowledge"
     require(isinstance(knowledge, Knowledge), "knowledge", knowledge, expected)
@@ -128,12 +131,12 @@ def search_graph(
     with _ONE_AT_A_TIME, _torch_threads(threads), _caught_warnings() as messages:
         tester: Any  # both have what a search needs
         if test == ACID_TEST:
-            tester = Tester(table, alpha=float(alpha), **options)
+            tester = Tester(table, alpha=alpha, **options)
         else:
             tester = OtherTester(table, test)
         acid = ACID(
             table.values,
-            prefetch_alpha=float(alpha),
+            prefetch_alpha=alpha,
             settled=required,
             tester=tester,
             progress=None if followed is None else followed.advance,
@@ -141,11 +144,9 @@ def search_graph(
         record = QuestionRecord(acid, required, max_size, followed)
         try:
             if method == "pc":
-                graph = run_pc(table.columns, record, float(alpha), max_size, knowledge, orient_by)
+                graph = run_pc(table.columns, record, alpha, max_size, knowledge, orient_by)
             else:
-                graph = run_fci(
-                    table.columns, table.values, record, float(alpha), max_size, knowledge
-                )
+                graph = run_fci(table.columns, table.values, record, alpha, max_size, knowledge)
         finally:
             if followed is not None:
                 followed.close()

@@ -26,7 +26,7 @@ from functools import cached_property
 
 import numpy as np
 
-from acid_causal.errors import require, whole_number
+from acid_causal.errors import check_level, whole_number
 
 # The stages end after these multiples of 1 / alpha draws, less one; the last one is the default.
 _STAGES = (0.5, 2.0, 4.0, 7.0)
@@ -143,12 +143,11 @@ def make_plan(alpha: float, draws: int | None) -> DrawPlan:
     Raises:
         OptionError: alpha is outside (0, 1), or the draws are too few to reject at it.
     """
-    number = isinstance(alpha, float | int | np.floating) and not isinstance(alpha, bool)
-    require(number and 0 < alpha < 1, "alpha", alpha, "between 0 and 1")
+    alpha = check_level(alpha)
     if draws is None:
         draws = max(1, math.ceil(_MOST / alpha - 1e-9) - 1)
     note = f" at alpha = {alpha:g}"
-    return DrawPlan(float(alpha), whole_number("draws", draws, fewest_draws(alpha), note))
+    return DrawPlan(alpha, whole_number("draws", draws, fewest_draws(alpha), note))
 
 
 def fewest_draws(alpha: float) -> int:

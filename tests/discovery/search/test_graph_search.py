@@ -200,7 +200,10 @@ def test_searches_in_threads(tiny_model: TrainedModel, table: np.ndarray) -> Non
     [
         ({"method": "ges"}, "unknown method 'ges'"),
         ({"alpha": 1.0}, "alpha must be between 0 and 1"),
-        ({"max_size": -1}, "max_size must be at least 0"),
+        ({"alpha": "x"}, "alpha must be between 0 and 1, not 'x'"),
+        ({"max_size": -1}, "max_size must be a whole number, 0 or more, not -1"),
+        ({"max_size": 1.5}, "max_size must be a whole number"),
+        ({"threads": 0}, "threads must be a whole number, 1 or more"),
         ({"knowledge": Knowledge(forbid=(("X1", "X9"),))}, "'X9'"),
         ({"prefetsh": True}, "unknown option"),
     ],
