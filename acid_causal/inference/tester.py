@@ -26,7 +26,7 @@ from acid_causal.errors import (
     KeptNotices,
     ModelError,
     Notices,
-    OptionError,
+    check_level,
     listed,
     unknown,
     whole_number,
@@ -50,6 +50,7 @@ from acid_causal.tables.inputs import (
     as_table,
     join_tables,
     normalise_question,
+    normalise_sets,
     read_question,
 )
 from acid_causal.weights.checkpoint import TrainedModel
@@ -142,8 +143,10 @@ class Tester:
     ) -> None:
         if null is not None and null not in NULLS:
             raise unknown("null", null, NULLS)
-        if batch_entries < 1 or cache_bytes < 0:
-            raise OptionError("batch_entries must be positive and cache_bytes not negative")
+        cache_bytes = whole_number("cache_bytes", cache_bytes, 0)
+        batch_entries = whole_number("batch_entries", batch_entries, 1)
+        # Also where the null ignores it: results are compared with it in the end.
+        self.alpha = check_level(alpha)
         n_jobs = check_n_jobs(n_jobs)
         table = as_table(data, missing=missing, categorical=categorical, ordered=ordered)
         self.table = table
@@ -154,7 +157,7 @@ class Tester:
         self._shipped = str(model) if str(model) in available_models() else None
         self.null = self.model.default_null if null is None else null
         self.permutations = whole_number("permutations", permutations, FEWEST)
-        self.alpha, self.draws = alpha, draws
+        self.draws = draws
         self.device = resolve_device(device)
         self._cache_bytes, self._batch_entries = cache_bytes, batch_entries
         cost = self.permutations if self.null == "permutation" else 1
@@ -188,7 +191,7 @@ class Tester:
             cache_bytes=self._cache_bytes,
             batch_entries=self._batch_entries,
             # Not a bound method: a reference cycle would delay freeing the encodings.
-            names=partial(_named, self.columns),
+            names=partial(named, self.columns),
             notices=self._notices,
         )
 
@@ -224,7 +227,7 @@ class Tester:
             InputError, InputTypeError: invalid or overlapping indices.
         """
         x, y, z = normalise_question(i, j, cond, self.d)
-        return self.test_sets((x,), (y,), z)
+        return self._answer([Task(0, (x,), (y,), z)], None)[0]
 
     def test_many(
         self,
@@ -255,15 +258,23 @@ class Tester:
             self._notices.warn(kind, message)
         return [results[index] for index in range(len(tasks))]
 
-    def test_sets(self, x: Columns, y: Columns, cond: Columns = ()) -> CITestResult:
+    def test_sets(
+        self,
+        x: Iterable[SupportsIndex],
+        y: Iterable[SupportsIndex],
+        cond: Iterable[SupportsIndex] = (),
+    ) -> CITestResult:
         """Tests whether sets of columns are independent given a third.
 
         Args:
-            x: columns of X. Each of x, y and cond is sorted and without repeats; they are disjoint.
-            y: columns of Y.
+            x: columns of X, at least one, in any order.
+            y: columns of Y, likewise.
             cond: columns of Z.
+
+        Raises:
+            InputError, InputTypeError: invalid indices, no column of X or Y, or sets that overlap.
         """
-        return self._answer([Task(0, x, y, cond)], None)[0]
+        return self._answer([Task(0, *normalise_sets(x, y, cond, self.d))], None)[0]
 
     # ---- from questions to batches ----------------------------------------------
 
@@ -305,7 +316,7 @@ class Tester:
         """Drops constant columns; None if the answer is p = 1 without asking the network."""
         if rows.n < MIN_SAMPLES:
             self._notices.warn(
-                "rows", f"only {rows.n} complete rows for {_named(self.columns, task)}: p = 1"
+                "rows", f"only {rows.n} complete rows for {named(self.columns, task)}: p = 1"
             )
             return None
         x, y, cond = (
@@ -323,7 +334,7 @@ class Tester:
         if left < _LEAST_FREEDOM:
             self._notices.warn(
                 "full",
-                f"{rows.n} rows are too few for {_named(self.columns, task)}: regressions on so "
+                f"{rows.n} rows are too few for {named(self.columns, task)}: regressions on so "
                 "many variables leave nothing (p = 1)",
             )
             return None
@@ -374,7 +385,7 @@ class Tester:
         )
 
 
-def _named(columns: Sequence[str], task: Task) -> str:
+def named(columns: Sequence[str], task: Task) -> str:
     """Formats a question with the names of its columns."""
     tested = ", ".join(columns[k] for k in (*task.x, *task.y))
     return f"({tested} | {listed([columns[k] for k in task.cond])})"

@@ -39,6 +39,7 @@ Columns = tuple[int, ...]
 Question = tuple[int, int, Columns]
 
 MIN_SAMPLES = 4
+_CONDITIONING_SET = "the conditioning set"
 
 
 @dataclass(frozen=True)
@@ -297,16 +298,48 @@ def normalise_question(i: Any, j: Any, cond: Any, d: int) -> Question:
     return min(x, y), max(x, y), z
 
 
-def _members(cond: Any) -> list[Any]:
-    """Lists the members of a conditioning set."""
-    if cond is None:
+def normalise_sets(x: Any, y: Any, cond: Any, d: int) -> tuple[Columns, Columns, Columns]:
+    """Turns sets of column indices of any integer type into canonical form.
+
+    Args:
+        x: columns of X: any iterable of integers, in any order, with repeats.
+        y: columns of Y, likewise.
+        cond: columns of Z, likewise; None for none.
+        d: number of columns.
+
+    Returns:
+        The sorted distinct columns of X, of Y and of Z.
+
+    Raises:
+        InputTypeError: an index is not an integer.
+        InputError: out of range, x or y is empty, or two of the sets overlap.
+    """
+    of_x, of_y, of_z = (
+        tuple(sorted({_index(k, d) for k in _members(part, what)}))
+        for part, what in ((x, "x"), (y, "y"), (cond, _CONDITIONING_SET))
+    )
+    for name, part in (("x", of_x), ("y", of_y)):
+        if not part:
+            raise InputError(f"{name} has no column; a test needs at least one")
+    both = sorted({*of_x} & {*of_y})
+    if both:
+        raise InputError(f"a variable cannot be tested against itself (column {both[0]})")
+    both = sorted({*of_x, *of_y} & {*of_z})
+    if both:
+        raise InputError(f"column {both[0]} is tested and conditioned on at once; S = {of_z}")
+    return of_x, of_y, of_z
+
+
+def _members(part: Any, what: str = _CONDITIONING_SET) -> list[Any]:
+    """Lists the members of a set of columns."""
+    if part is None:
         return []
     try:
-        members = None if isinstance(cond, str | bytes | bytearray) else list(cond)
+        members = None if isinstance(part, str | bytes | bytearray) else list(part)
     except TypeError:  # a 0-d array has __iter__, but calling it fails
         members = None
     if members is None:
-        raise InputTypeError(f"the conditioning set must be a sequence of columns, not {cond!r}")
+        raise InputTypeError(f"{what} must be a sequence of columns, not {part!r}")
     return members
 
 

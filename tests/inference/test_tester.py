@@ -2,12 +2,14 @@
 
 import copy
 import gc
+import math
 import pickle
 import warnings
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +20,7 @@ from hypothesis import strategies as st
 
 from acid_causal.calibration.facts import Facts
 from acid_causal.choices import FITTED
-from acid_causal.errors import AcidWarning, InputError, ModelError, OptionError
+from acid_causal.errors import AcidWarning, InputError, InputTypeError, ModelError, OptionError
 from acid_causal.inference.tester import Tester, ci_test
 from acid_causal.tables.inputs import Question
 from acid_causal.weights.checkpoint import TrainedModel, load_model
@@ -342,9 +344,81 @@ def test_copies_of_one_process_warn_once(tiny_model: TrainedModel, table: np.nda
         Tester(table, model=tiny_model).test(0, 1)
 
 
+@pytest.mark.parametrize("null", ["pooled", "permutation", "checked"])
+@pytest.mark.parametrize("alpha", [0, 1.0, 5, math.nan, "0.05", None])
+@pytest.mark.usefixtures("wrong_types")
+def test_a_level_is_checked_whatever_the_null(
+    tiny_model: TrainedModel, table: np.ndarray, null: str, alpha: Any
+) -> None:
+    with pytest.raises(OptionError, match=f"alpha must be between 0 and 1, not {alpha!r}"):
+        Tester(table, model=tiny_model, null=null, alpha=alpha)
+    with pytest.raises(OptionError, match="alpha must be between 0 and 1"):
+        ci_test(table[:, 0], table[:, 1], model=tiny_model, null=null, alpha=alpha)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "least"),
+    [
+        ("batch_entries", 1000.5, 1),
+        ("batch_entries", 0, 1),
+        ("batch_entries", "many", 1),
+        ("cache_bytes", 1e6, 0),
+        ("cache_bytes", -1, 0),
+        ("cache_bytes", None, 0),
+    ],
+)
+@pytest.mark.usefixtures("wrong_types")
+def test_bounds_are_whole_numbers(
+    tiny_model: TrainedModel, table: np.ndarray, option: str, value: Any, least: int
+) -> None:
+    message = f"{option} must be a whole number, {least} or more, not {value!r}"
+    with pytest.raises(OptionError, match=message):
+        Tester(table, model=tiny_model, **{option: value})
+
+
+def test_options_may_be_numbers_of_numpy(tiny_model: TrainedModel, table: np.ndarray) -> None:
+    numbers: dict[str, Any] = {
+        "alpha": np.float32(0.05),
+        "batch_entries": np.int32(500),
+        "cache_bytes": np.int64(0),
+    }
+    tester = Tester(table, model=tiny_model, **numbers)
+    assert type(tester.alpha) is float
+    expected = Tester(table, model=tiny_model).test(0, 1, (2,)).pvalue
+    assert tester.test(0, 1, (2,)).pvalue == pytest.approx(expected, abs=TOLERANCE)
+
+
 def test_sets_of_columns(tiny_model: TrainedModel, table: np.ndarray) -> None:
     expected = ci_test(table[:, :2], table[:, 3:5], table[:, 5], model=tiny_model)
-    assert Tester(table, model=tiny_model).test_sets((0, 1), (3, 4), (5,)) == expected
+    tester = Tester(table, model=tiny_model)
+    assert tester.test_sets((0, 1), (3, 4), (5,)) == expected
+    assert tester.test_sets([1, 0, 1], np.array([4, 3]), {np.int64(5)}) == expected
+    assert tester.test_sets((2,), (0,)) == ci_test(table[:, 2], table[:, 0], model=tiny_model)
+
+
+@pytest.mark.parametrize(
+    ("sets", "error", "message"),
+    [
+        (((0,), (0,)), InputError, r"against itself \(column 0\)"),
+        (((0, 1), (3, 1), (5,)), InputError, r"against itself \(column 1\)"),
+        (((0,), (7,)), InputError, "column 7 is out of range: the table has columns 0 to 5"),
+        (((0,), (1,), (-1,)), InputError, "column -1 is out of range"),
+        (((0, 2), (1,), (3, 2)), InputError, r"column 2 is tested and .* at once; S = \(2, 3\)"),
+        (((0,), (1,), (1,)), InputError, "column 1 is tested and conditioned on at once"),
+        (((), (1,)), InputError, "x has no column"),
+        (((0,), (), (1,)), InputError, "y has no column"),
+        ((0, (1,)), InputTypeError, "x must be a sequence of columns, not 0"),
+        (((0,), "1"), InputTypeError, "y must be a sequence of columns, not '1'"),
+        (((0,), (1,), 2), InputTypeError, "the conditioning set must be a sequence of columns"),
+        (((0.0,), (1,)), InputTypeError, "a column index must be an integer"),
+    ],
+)
+@pytest.mark.usefixtures("wrong_types")
+def test_sets_of_columns_are_checked(
+    tiny_model: TrainedModel, table: np.ndarray, sets: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        Tester(table, model=tiny_model).test_sets(*sets)
 
 
 def test_a_tester_is_shown_in_a_line(tiny_model: TrainedModel, table: np.ndarray) -> None:
