@@ -7,13 +7,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from causallearn.utils.cit import CIT
+from jaxtyping import Float
 
-from acid_causal.errors import OptionError, listed, warn
-from acid_causal.tables.inputs import Question, Table
+from acid_causal.errors import InputError, Notices, OptionError, listed, warn
+from acid_causal.inference.batching import Task
+from acid_causal.inference.tester import named
+from acid_causal.tables.column_types import MOST_LEVELS
+from acid_causal.tables.columns import Array
+from acid_causal.tables.inputs import MIN_SAMPLES, Question, Table
 
 ACID_TEST = "acid"
 # Tests of levels alone, to which the codes of categories are levels like others.
 _OF_LEVELS = ("chisq", "gsq")
+# Tests of partial correlations, and rows less columns of Z that they need.
+_OF_CORRELATIONS = ("fisherz", "mv_fisherz")
+_LEAST_FREEDOM = 3
 
 
 class Answer(NamedTuple):
@@ -26,7 +34,8 @@ class Answer(NamedTuple):
 class OtherTester:
     """One of causal-learn's tests with the methods of `Tester` that a search needs.
 
-    Rows that are incomplete are left out, as most of these tests take no missing values.
+    Rows that are incomplete are left out, as most of these tests take no missing values. Where
+    fewer than four are left, p is 1, as with ACID.
 
     Args:
         table: the data.
@@ -35,6 +44,7 @@ class OtherTester:
     Raises:
         OptionError: causal-learn has no such test, or the test cannot take this table: one of
             numbers takes no categories.
+        InputError: a test of levels, and a column of more than 50 values.
     """
 
     def __init__(self, table: Table, name: str) -> None:
@@ -45,8 +55,12 @@ class OtherTester:
             warn(f"{name} takes complete rows alone: {len(values)} of {whole}")
         self.n, self.d = table.values.shape
         self._name, self._table = name, table
+        self._rows, self._notices = len(values), Notices()
+        if name in _OF_LEVELS:
+            _check_levels(values, table.columns, name)
         try:
-            self._test = CIT(values, name)
+            # Of too few rows no test can be made, and a name must be one even so.
+            self._test = CIT(values if self._rows >= MIN_SAMPLES else _any_rows(self.d), name)
         except Exception as error:  # it raises what its author met
             raise OptionError(f"causal-learn's test {name!r}: {error}") from error
         if table.categories and name not in _OF_LEVELS:
@@ -76,9 +90,40 @@ class OtherTester:
     ) -> list[Answer]:
         """Answers questions one by one. A p-value that is not a number counts as independence."""
         answers = []
-        for x, y, cond in questions:
-            pvalue = float(self._test(x, y, cond))
-            answers.append(Answer(1.0 if np.isnan(pvalue) else min(max(pvalue, 0.0), 1.0)))
+        for question in questions:
+            answers.append(Answer(self._pvalue(question)))
             if progress is not None:
                 progress(1)
         return answers
+
+    def _pvalue(self, question: Question) -> float:
+        x, y, cond = question
+        n, asked = self._rows, named(self._table.columns, Task(0, (x,), (y,), cond))
+        if n < MIN_SAMPLES:
+            self._notices.warn("rows", f"only {n} complete rows for {asked}: p = 1")
+            return 1.0
+        if self._name in _OF_CORRELATIONS and n - len(cond) < _LEAST_FREEDOM:
+            self._notices.warn("full", f"{n} rows are too few for {asked}: p = 1")
+            return 1.0
+        pvalue = float(self._test(x, y, cond))
+        return 1.0 if np.isnan(pvalue) else min(max(pvalue, 0.0), 1.0)
+
+
+def _check_levels(values: Float[Array, "n d"], names: Sequence[str], test: str) -> None:
+    """Refuses columns of so many values that a test of levels could find nothing."""
+    counts = [len(np.unique(column)) for column in values.T]
+    shown = [
+        f"{name!r} ({count})"
+        for name, count in zip(names, counts, strict=True)
+        if count > MOST_LEVELS
+    ]
+    if shown:
+        raise InputError(
+            f"causal-learn's test {test!r} takes each value for a level, and these columns have "
+            f"more than {MOST_LEVELS}: {listed(shown)}. Group their values, leave them out, or use "
+            "a test of numbers, such as 'fisherz'"
+        )
+
+
+def _any_rows(d: int) -> Float[Array, "n d"]:
+    return np.random.default_rng(0).normal(size=(MIN_SAMPLES, d))
