@@ -15,9 +15,10 @@ import numpy as np
 
 from acid_causal import defaults
 from acid_causal.discovery.mixed_graph import ARROW, TAIL, Endpoints
-from acid_causal.errors import InputError, require
+from acid_causal.errors import InputError, check_level, whole_number
 from acid_causal.inference.tester import Tester
-from acid_causal.tables.inputs import Question, Table, read_table
+from acid_causal.tables.column_types import Ordered, Selection
+from acid_causal.tables.inputs import Question, as_table
 
 Names = tuple[str, ...]
 
@@ -92,6 +93,8 @@ def check_markov(
     seed: int = 0,
     known: Mapping[Question, float] | None = None,
     missing: str = defaults.MISSING,
+    categorical: Selection = (),
+    ordered: Ordered = (),
     **options: Any,
 ) -> MarkovCheck:
     """Tests the independences that PC's graph implies.
@@ -109,6 +112,8 @@ def check_markov(
         seed: of the permuted names.
         known: p-values that need not be computed.
         missing: "raise" or "drop"; see `Tester`.
+        categorical: columns of unordered categories; see `Tester`.
+        ordered: columns to be ranked; see `Tester`.
         **options: of the tester.
 
     Raises:
@@ -119,10 +124,11 @@ def check_markov(
         Eulig, Mastakouri, Bloebaum, Hardt, Janzing (2023), Toward falsifying causal graphs using a
         permutation-based test.
     """
-    require(0 < alpha < 1, "alpha", alpha, "between 0 and 1")
-    require(max_size >= 0, "max_size", max_size, "at least 0")
-    require(relabelings >= 1, "relabelings", relabelings, "at least 1")
-    data = table if isinstance(table, Table) else read_table(table, missing=missing)
+    alpha = check_level(alpha)
+    max_size = whole_number("max_size", max_size, 0)
+    relabelings = whole_number("relabelings", relabelings, 1)
+    seed = whole_number("seed", seed, 0)
+    data = as_table(table, missing=missing, categorical=categorical, ordered=ordered)
     d = len(data.columns)
     if endpoints.shape != (d, d):
         raise InputError(f"the graph has {len(endpoints)} variables, and the table {d} columns")

@@ -1,7 +1,10 @@
 """The check of a graph: the true one passes, a wrong one fails as often as chance."""
 
+from typing import Any
+
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from oracle import linear_data, random_dag
 
@@ -79,6 +82,40 @@ def test_a_full_graph_implies_nothing() -> None:
         check_markov(table, np.zeros((3, 3), dtype=np.int8))
     with pytest.raises(OptionError, match="relabelings"):
         check_markov(table, np.zeros((2, 2), dtype=np.int8), relabelings=0)
+
+
+def test_types_of_columns_are_read_with_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Table] = []
+
+    def tester(table: Table, **_: object) -> OtherTester:
+        read.append(table)
+        return OtherTester(table, "chisq")
+
+    monkeypatch.setattr(markov, "Tester", tester)
+    frame = pd.DataFrame(np.random.default_rng(0).integers(0, 4, (60, 3)), columns=list("abd"))
+    empty = np.zeros((3, 3), dtype=np.int8)
+    check_markov(frame, empty, categorical=["d"], ordered=["b"])
+    check_markov(frame, empty, categorical=None)
+    assert [list(table.categories) for table in read] == [[2], []]
+    assert [list(table.ordered) for table in read] == [[1], []]
+    with pytest.raises(OptionError, match="not read yet"):
+        check_markov(read[0], empty, categorical=["d"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"alpha": "x"}, "alpha must be between 0 and 1, not 'x'"),
+        ({"max_size": 0.5}, r"max_size must be a whole number, 0 or more, not 0\.5"),
+        ({"relabelings": 2.5}, r"relabelings must be a whole number, 1 or more, not 2\.5"),
+        ({"seed": -1}, "seed must be a whole number, 0 or more, not -1"),
+    ],
+)
+@pytest.mark.usefixtures("wrong_types")
+def test_mistakes(options: dict[str, Any], message: str) -> None:
+    table = Table(np.zeros((10, 2)), COLUMNS[:2], None)
+    with pytest.raises(OptionError, match=message):
+        check_markov(table, np.zeros((2, 2), dtype=np.int8), **options)
 
 
 def test_the_pvalue_counts_the_graph_itself() -> None:
