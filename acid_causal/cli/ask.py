@@ -57,7 +57,14 @@ def ask(
       acid-causal test data.csv smoking cancer --given age,sex
       acid-causal test data.csv smoking cancer --given age --json
     """  # noqa: D301
-    check_options(model=model, missing=missing, null=null, permutations=permutations, draws=draws)
+    check_options(
+        model=model,
+        missing=missing,
+        null=null,
+        permutations=permutations,
+        draws=draws,
+        alpha=alpha,
+    )
     with warnings_as_lines():
         frame = read_table_file(data, form)
         x, y, cond = _read_columns(x, y, given or [], list(frame.columns))

@@ -144,15 +144,15 @@ def test_says_how_a_pvalue_was_checked(run_command: RunCommand, csv: Path) -> No
 
 def test_prints_a_verdict(run_command: RunCommand, weights: Path, csv: Path) -> None:
     rejected = run_command(
-        "test", csv, "a", "c", "--given", "b,f", "--model", weights, "--alpha", "1"
+        "test", csv, "a", "c", "--given", "b,f", "--model", weights, "--alpha", "0.999"
     )
     assert rejected.code == 0
     first, *rest = rejected.out.splitlines()
-    assert first == "independence of a and c given b, f is rejected at alpha = 1"
+    assert first == "independence of a and c given b, f is rejected at alpha = 0.999"
     assert [line.split()[0] for line in rest] == ["p-value", "statistic", "probability", "n"]
     assert rest[-1].split() == ["n", "120"]
-    kept = run_command("test", csv, "a", "c", "--model", weights, "--alpha", "0")
-    assert kept.out.startswith("independence of a and c is not rejected at alpha = 0\n")
+    kept = run_command("test", csv, "a", "c", "--model", weights, "--alpha", "1e-9")
+    assert kept.out.startswith("independence of a and c is not rejected at alpha = 1e-09\n")
 
 
 def test_the_null_can_be_chosen(

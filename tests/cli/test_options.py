@@ -27,6 +27,7 @@ MISTAKES = [
     ("discover data.csv --columns a,c", "unknown column 'c'"),
     ("discover data.csv --columns a,b --knowledge none.toml", "cannot read the knowledge"),
     ("test data.csv a c", "unknown column 'c'"),
+    ("test data.csv a b --alpha 1", "alpha must be between 0 and 1"),
     ("test data.csv a b --null poled", "Did you mean 'pooled'"),
     ("test data.csv a b --draws 99", "--draws needs --null checked"),
     ("discover data.csv --null pooled --permutations 99", "--permutations needs --null permut"),
