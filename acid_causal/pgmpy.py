@@ -1,33 +1,54 @@
-"""ACID as a conditional independence test of pgmpy's constraint-based searches.
+"""ACID as a conditional independence test of pgmpy: importing this module registers "acid" there.
 
 ```python
-from pgmpy.estimators import PC          # or pgmpy.causal_discovery
-from acid_causal.pgmpy import ACID
+from pgmpy.causal_discovery import PC
+import acid_causal.pgmpy
 
-PC(data).estimate(ci_test=ACID(data), significance_level=0.05, variant="stable", n_jobs=1)
+PC(ci_test="acid", significance_level=0.05, variant="stable").fit(frame)
 ```
 
-pgmpy's default, `variant="parallel"` on all cores, starts processes that load torch: it pays for
-large graphs only.
+A test that pgmpy knows by its name is made anew from each table that `fit` is given, so that the
+graphs of resamples and of parts of a table are right. `register` gives a test with other options a
+name of its own. `ACID(frame)` is a test of one table, for `pgmpy.estimators`, which takes no names
+of others' tests, and for single questions.
+
+pgmpy's default, `variant="parallel"` on all cores, starts threads, which ask in turn here. Those of
+`pgmpy.estimators` are processes that load torch: they pay for large graphs only.
 """
 
-from collections.abc import Iterable
-from typing import Any
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from types import FrameType
+from typing import Any, ClassVar
 
 import numpy as np
 
 from acid_causal.choices import RESAMPLING
-from acid_causal.errors import InputError, unknown
-from acid_causal.inference.tester import Tester
+from acid_causal.errors import InputError, InputTypeError, missing_extra, unknown
+from acid_causal.inference.tester import OPTIONS, Tester
+from acid_causal.tables.columns import is_pandas
 from acid_causal.tables.inputs import Table, read_table
+
+try:
+    from pgmpy.ci_tests import _BaseCITest, pearsonr
+    from skbase.lookup import _lookup, all_objects
+except ModuleNotFoundError as error:
+    raise missing_extra("pgmpy", error) from error
 
 
 class ACID:
-    """A test that pgmpy calls with the names of columns.
+    """A test of one table, which pgmpy calls with the names of columns.
+
+    `PC(ci_test=ACID(frame)).fit(frame)` is right. pgmpy does not tell such a test which table `fit`
+    was given; where it is another one, the first question is an error. That is seen in the stacks
+    of calls, and would be missed by a version of pgmpy that names its variables differently. With
+    `ci_test="acid"` nothing can be mixed up.
 
     Args:
-        data: DataFrame or array, (n, d); an array's columns are called 0 to d - 1. Columns of texts
-            and pandas' categories are categories.
+        data: DataFrame of pandas, polars or pyarrow, or array, (n, d). The columns of an array are
+            called x0, x1, ..., as pgmpy calls them, or 0, 1, ... Columns of texts and pandas'
+            categories are categories.
         **options: of `acid_causal.Tester`: model, null, missing, categorical, ... The level of
             `null="checked"` and of "permutation" is that of pgmpy's question, unless `alpha` is
             given.
@@ -45,11 +66,16 @@ class ACID:
     p_value_: float
     effect_size_: float
 
-    def __init__(self, data: Any, **options: Any) -> None:
+    def __init__(self, data: Any, *question: Any, **options: Any) -> None:
+        if question:
+            raise InputTypeError(
+                'the class ACID is not a test: give pgmpy ci_test="acid", or ACID(frame)'
+            )
         reading = ("missing", "categorical", "ordered")
         self._reading = {name: options.pop(name) for name in reading if name in options}
         self._options = options
-        self._names, self._table = _names(data), read_table(data, **self._reading)
+        self._table = _read(data, self._reading)
+        self._places = _places(data, self._table)
         self.tester = Tester(self._table, **options)
 
     def __call__(
@@ -68,19 +94,23 @@ class ACID:
             X: name of a column.
             Y: name of another one.
             Z: names of the conditioning set.
-            data: pgmpy passes its table with each question. Where it is no longer the one that this
-                test has, the question is about the new one, with the same options.
-            significance_level: of the test.
+            data: `pgmpy.estimators` passes its table with each question. Where it is no longer the
+                one that this test has, the question is about the new one, with the same options.
+            significance_level: of the test, in (0, 1).
             boolean: return a decision; else the statistic and the p-value.
 
         Returns:
-            Whether the p-value is at least the level; or (statistic, p-value).
+            Whether independence is not rejected: whether the p-value is above the level; or
+            (statistic, p-value).
 
         Raises:
-            OptionError: the table has no such column.
-            InputError, InputTypeError: names that make no question, or a table that cannot be used.
+            OptionError: the table has no such column; no such level.
+            InputError, InputTypeError: names that make no question, or a table that cannot be used;
+                or pgmpy searches another table, which it did not pass.
         """
-        if data is not None:
+        if data is None:
+            self._check_searches()
+        else:
             self._turn_to(data)
         if self.tester.null in RESAMPLING and "alpha" not in self._options:
             self._decide_at(significance_level)
@@ -88,19 +118,50 @@ class ACID:
         self.statistic_, self.p_value_ = result
         self.effect_size_ = result.probability
         if boolean:
-            return result.pvalue >= significance_level
+            return not result.reject(significance_level)
         return result.statistic, result.pvalue
+
+    def is_independent(
+        self, X: Any, Y: Any, Z: Iterable[Any] = (), significance_level: float = 0.05
+    ) -> bool:
+        """Returns the decision of a call."""
+        return bool(self(X, Y, Z, significance_level=significance_level))
+
+    def run_test(self, X: Any, Y: Any, Z: Iterable[Any] = ()) -> tuple[float, float]:
+        """Returns the statistic and the p-value, as some of pgmpy's functions ask for them."""
+        self(X, Y, Z)
+        return self.statistic_, self.p_value_
 
     def __repr__(self) -> str:
         return f"ACID({self.tester!r})"
 
+    def _check_searches(self) -> None:
+        """Compares the columns with those of the tables that pgmpy asks this test about.
+
+        Raises:
+            InputError, OptionError: they differ.
+        """
+        for data in _searched_with(self):
+            # Whether it is the same object tells nothing: its owner may have changed it in place.
+            table = _read(data, self._reading)
+            for name, k in _places(data, table).items():
+                if not _equal(table, k, self._table, self._column(name)):
+                    raise InputError(
+                        f"pgmpy searches another table than that of this test: column {name!r} has "
+                        'other values. With ci_test="acid" it makes a test of each table; '
+                        "acid_causal.pgmpy.register gives one with other options a name"
+                    )
+
     def _turn_to(self, data: Any) -> None:
         """Makes another tester if the table is another one, or the same with other values."""
-        # Whether it is the same object tells nothing: its owner may have changed it in place.
-        names, table = _names(data), read_table(data, **self._reading)
-        if names != self._names or not _equal(table, self._table):
+        table = _read(data, self._reading)
+        places = _places(data, table)
+        same = places == self._places and all(
+            _equal(table, k, self._table, k) for k in range(len(table.columns))
+        )
+        if not same:
             self.tester = Tester(table, **self._options)
-            self._names, self._table = names, table
+            self._places, self._table = places, table
 
     def _decide_at(self, alpha: float) -> None:
         """Makes another tester if the level is another one."""
@@ -109,32 +170,112 @@ class ACID:
 
     def _column(self, name: Any) -> int:
         try:
-            return self._names[name]
-        except (KeyError, TypeError) as error:
-            raise unknown("column", name, self._names) from error
+            return self._places[str(name)]
+        except KeyError as error:
+            raise unknown("column", name, self._table.columns) from error
 
 
-def _names(data: Any) -> dict[Any, int]:
-    """Returns the columns by their names.
+# ---- names of tests ------------------------------------------------------------------------------
+
+
+class _ByName(_BaseCITest):  # type: ignore[misc]  # pgmpy has no types
+    """What pgmpy finds by a name, and calls with the table of `fit`."""
+
+    _options: ClassVar[dict[str, Any]] = {}
+
+    def __new__(cls, data: Any, use_cache: bool = True) -> Any:
+        """Returns an `ACID`; pgmpy takes any test that can be called."""
+        return ACID(data, **cls._options)
+
+
+def register(name: str, **options: Any) -> None:
+    """Registers ACID with some options under a name, for `ci_test=name`.
+
+    Args:
+        name: a new name; "acid" changes the options of that one. Capitals make no difference.
+        **options: see `ACID`.
+
+    Raises:
+        InputError: pgmpy has a test of this name that is not ours.
+        OptionError: there is no such option.
+    """
+    for option in options:
+        if option not in OPTIONS:
+            raise unknown("option of acid", option, OPTIONS)
+    name = name.lower()  # as pgmpy looks it up
+    known = all_objects(
+        object_types=_BaseCITest,
+        package_name="pgmpy.ci_tests",
+        return_names=False,
+        filter_tags={"name": name},
+    )
+    if not all(issubclass(test, _ByName) for test in known):
+        raise InputError(f"pgmpy has its own test {name!r}; choose another name")
+    tags = {"name": name, "data_types": ("discrete", "continuous", "mixed")}
+    # pgmpy has no function for this: it looks through the classes in the modules of its tests, and
+    # keeps what it found.
+    setattr(pearsonr, f"ACID {name}", type("ACID", (_ByName,), {"_tags": tags, "_options": options}))
+    _lookup._walk_and_retrieve_all_objs.cache_clear()
+
+
+# ---- tables --------------------------------------------------------------------------------------
+
+
+def _read(data: Any, reading: dict[str, Any]) -> Table:
+    """Reads a table; an array's columns are named as pgmpy names them."""
+    names = None
+    if not is_pandas(data) and not hasattr(data, "to_pandas"):
+        with suppress(ValueError, IndexError):  # which reading it explains
+            names = [f"x{k}" for k in range(np.shape(data)[1])]
+    return read_table(data, columns=names, **reading)
+
+
+def _places(data: Any, table: Table) -> dict[str, int]:
+    """Returns the columns by the names that pgmpy may call them.
 
     Raises:
         InputError: two have one name, or pgmpy could not put the names in order.
     """
-    shape = np.shape(data)
-    names = list(getattr(data, "columns", range(shape[1] if len(shape) == 2 else 0)))
-    at = {name: k for k, name in enumerate(names)}
-    if len(at) < len(names):
+    places = {name: k for k, name in enumerate(table.columns)}
+    if len(places) < len(table.columns):
         raise InputError("pgmpy asks by the names of columns, and two of data's are the same")
+    if not is_pandas(data):
+        # pgmpy names the columns of all but pandas' frames anew.
+        numbers = range(len(table.columns))
+        return {str(k): k for k in numbers} | {f"x{k}": k for k in numbers} | places
     try:
-        sorted(names)
+        sorted(data.columns)
     except TypeError as error:
         raise InputError(
             f"pgmpy sorts the names of columns, and some of data's cannot be compared ({error}): "
             "make them of one type, as data.rename(columns=str) does, here and for pgmpy"
         ) from error
-    return at
+    return places
 
 
-def _equal(one: Table, other: Table) -> bool:
-    same = np.array_equal(one.values, other.values, equal_nan=True)
-    return same and one.describe_columns() == other.describe_columns()
+def _equal(one: Table, k: int, other: Table, j: int) -> bool:
+    """Returns whether column k of one table has the values and levels of column j of the other."""
+    return (
+        np.array_equal(one.values[:, k], other.values[:, j], equal_nan=True)
+        and one.categories.get(k) == other.categories.get(j)
+        and one.ordered.get(k) == other.ordered.get(j)
+    )
+
+
+def _searched_with(test: ACID) -> Iterator[Any]:
+    """Yields the tables of pgmpy's functions that ask a test, from the stacks of all threads.
+
+    A search may ask from threads of its own, whose stacks do not show the table.
+    """
+    for top in sys._current_frames().values():
+        frame: FrameType | None = top
+        while frame is not None:
+            if str(frame.f_globals.get("__name__", "")).startswith("pgmpy."):
+                local = frame.f_locals
+                table = local.get("data", local.get("X"))
+                if local.get("ci_test") is test and is_pandas(table):
+                    yield table
+            frame = frame.f_back
+
+
+register("acid")
