@@ -5,7 +5,6 @@ given a conditioning set is computed once, cached up to a number of bytes, and s
 questions that need it.
 """
 
-import copy
 import hashlib
 import json
 import threading
@@ -21,7 +20,7 @@ import torch
 
 from acid_causal import defaults
 from acid_causal.choices import NULLS
-from acid_causal.device import resolve_device, same_device
+from acid_causal.device import resolve_device
 from acid_causal.errors import (
     KeptNotices,
     ModelError,
@@ -54,7 +53,7 @@ from acid_causal.tables.inputs import (
     read_question,
 )
 from acid_causal.weights.checkpoint import TrainedModel
-from acid_causal.weights.shared import shared_model
+from acid_causal.weights.shared import network_on, shared_model
 from acid_causal.weights.shipped import available_models
 
 # Names of the options of `Tester`, for callers that pass them on.
@@ -168,11 +167,7 @@ class Tester:
     def _begin(self) -> None:
         """Builds the parts that are not pickled."""
         self._lock = threading.RLock()
-        # Testers may share a model: copy its network rather than move it to another device.
-        network = self.model.network
-        if not same_device(network.device, self.device):
-            network = copy.deepcopy(network).to(self.device)
-        self._network = network.eval()
+        self._network = network_on(self.model, self.device)
         with answering_settings(self.device):
             self._all_rows = Rows(self.table, (), self._network)
         self._null = make_null(

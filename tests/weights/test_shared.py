@@ -12,7 +12,7 @@ from acid_causal.errors import ModelError, OptionError
 from acid_causal.inference.tester import ci_test
 from acid_causal.weights import checkpoint
 from acid_causal.weights.checkpoint import TrainedModel, load_model
-from acid_causal.weights.shared import shared_model
+from acid_causal.weights.shared import network_on, shared_model
 
 
 def test_a_file_is_read_once_and_again_when_it_has_changed(
@@ -59,3 +59,14 @@ def test_a_model_loaded_in_inference_mode_can_be_trained(weights: Path) -> None:
     x, y, z = torch.randn(3, 1, 30, 1)
     network(x, y, z).sum().backward()
     assert all(not parameter.is_inference() for parameter in network.parameters())
+
+
+def test_a_shared_model_is_copied_to_a_device_once(weights: Path) -> None:
+    shared, mine, there = shared_model(weights), load_model(weights), torch.device("meta")
+    copied = network_on(shared, there)
+    assert copied.device == there
+    assert shared.network.device.type == "cpu"
+    assert network_on(shared_model(weights), there) is copied
+    assert network_on(shared, torch.device("cpu")) is shared.network
+    # It may have been modified since the last time.
+    assert network_on(mine, there) is not network_on(mine, there)
