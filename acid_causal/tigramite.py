@@ -10,15 +10,23 @@ PCMCI(dataframe, ACID()).run_pcmci(tau_max=2, pc_alpha=0.05)
 The rows of a series are alike, where ACID was trained on independent rows. The tests that decide in
 PCMCI have the pasts of both variables in their conditioning sets, and given these, rows are no
 longer alike if `tau_max` is large enough. So of "serial rows" nothing is said here.
+
+The value of a link is log(1 + exp(logit of dependence)): 0 for a constant, small where the network
+sees independence. tigramite ranks links by absolute values, which would take a logit far below 0,
+a clear independence, for a strong dependence. It has no sign and no upper limit; plots of it need
+`vmax_edges` and the like, as those of other measures than correlations do.
 """
 
 import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from acid_causal import defaults
+from acid_causal.choices import RESAMPLING
 from acid_causal.errors import InputError, Notices, OptionError, missing_extra, require
 from acid_causal.inference.tester import Tester
 from acid_causal.tables.inputs import read_table
@@ -39,9 +47,10 @@ class ACID(CondIndTest):  # type: ignore[misc]
         device: "auto", "cpu", "cuda", or any torch device.
         null: where p-values come from; None: the model's own; see `acid_causal.Tester`.
         permutations: draws of the permutation null.
-        alpha: for the checked null, the smallest level at which you decide: tigramite does not tell
-            a test its `alpha_level` and `pc_alpha`. What is rejected at a larger level alone is not
-            checked.
+        alpha: level of the checked and the permutation null. None: that of the question, which is
+            tigramite's `pc_alpha` or `alpha_level`, and .05 where it gives none. Give the smallest
+            level at which you decide where that is another one, as with `fdr_method`; what is
+            rejected at a larger level alone is not checked then.
         draws: most draws of the checked null; None: 10 / alpha - 1.
         **options: of tigramite's `CondIndTest`. Its significance is "analytic": that of the null.
 
@@ -56,7 +65,7 @@ class ACID(CondIndTest):  # type: ignore[misc]
         device: str = defaults.DEVICE,
         null: str | None = None,
         permutations: int = defaults.PERMUTATIONS,
-        alpha: float = defaults.ALPHA,
+        alpha: float | None = None,
         draws: int | None = None,
         **options: Any,
     ) -> None:
@@ -70,13 +79,15 @@ class ACID(CondIndTest):  # type: ignore[misc]
             "device": device,
             "null": null,
             "permutations": permutations,
-            "alpha": alpha,
             "draws": draws,
         }
+        self._resamples = (null or loaded.default_null) in RESAMPLING
+        self._given_alpha = alpha
+        self._alpha = defaults.ALPHA if alpha is None else alpha
         # One for all questions, so that each kind is warned of once a run.
         self._notices = Notices(given={"serial rows"})
         self._asked: tuple[tuple[int, int], ...] = ()  # variables and lags
-        self._answer = (math.nan, 1.0)
+        self._answer = (math.nan, 1.0)  # value and p-value
         super().__init__(**options)
 
     @property
@@ -87,7 +98,7 @@ class ACID(CondIndTest):  # type: ignore[misc]
     def get_dependence_measure(
         self, array: NDArray[Any], xyz: NDArray[Any], data_type: NDArray[Any] | None = None
     ) -> float:
-        """Returns the statistic, the logit of dependence, of X and Y given Z.
+        """Returns the value of X and Y given Z, log(1 + exp(logit of dependence)).
 
         Args:
             array: variables by samples, (dim, T).
@@ -108,10 +119,63 @@ class ACID(CondIndTest):  # type: ignore[misc]
         )
         ends = np.cumsum([len(part) for part in parts]).tolist()
         x, y, z = (tuple(range(a, b)) for a, b in zip([0, *ends[:2]], ends, strict=True))
-        tester = Tester(table, notices=self._notices, **self._options)
+        tester = Tester(table, notices=self._notices, alpha=self._alpha, **self._options)
         result = tester.test_sets(x, y, z)
-        self._answer = (result.statistic, result.pvalue)
-        return result.statistic
+        value = float(np.logaddexp(0.0, result.statistic))
+        self._answer = (value, result.pvalue)
+        return value
+
+    def run_test(
+        self,
+        X: Sequence[tuple[int, int]],
+        Y: Sequence[tuple[int, int]],
+        Z: Sequence[tuple[int, int]] | None = None,
+        tau_max: int = 0,
+        cut_off: str = "2xtau_max",
+        alpha_or_thres: float | None = None,
+    ) -> tuple[Any, ...]:
+        """Tests at a level; see tigramite's `CondIndTest.run_test`.
+
+        Args:
+            X: variables and lags, as `[(0, -1)]`.
+            Y: likewise.
+            Z: likewise; None for none.
+            tau_max: largest lag of the search.
+            cut_off: which samples to leave out at the beginning.
+            alpha_or_thres: the level at which tigramite decides.
+
+        Returns:
+            The value, the p-value and, if there is a level, whether independence is rejected.
+
+        Raises:
+            OptionError: too few permutations or draws for the level; see `acid_causal.Tester`.
+        """
+        with self._deciding_at(alpha_or_thres):
+            return super().run_test(X, Y, Z, tau_max, cut_off, alpha_or_thres)
+
+    def run_test_raw(
+        self, *arrays: Any, alpha_or_thres: float | None = None, **more: Any
+    ) -> tuple[Any, ...]:
+        """Tests arrays at a level; see tigramite's `CondIndTest.run_test_raw`, and `run_test`."""
+        with self._deciding_at(alpha_or_thres):
+            return super().run_test_raw(*arrays, alpha_or_thres=alpha_or_thres, **more)
+
+    @contextmanager
+    def _deciding_at(self, level: float | None) -> Iterator[None]:
+        """Takes the level of a question, unless the user gave one."""
+        before = self._alpha
+        # Beyond (0, 1) everything or nothing is rejected, whatever the p-value.
+        if self._given_alpha is None and level is not None and 0 < level < 1:
+            self._alpha = level
+        try:
+            yield
+        finally:
+            self._alpha = before
+
+    def _get_array_hash(self, *args: Any) -> tuple[Any, ...]:
+        """Returns the key under which tigramite keeps an answer, which may be for one level."""
+        key = super()._get_array_hash(*args)
+        return (*key, self._alpha) if self._resamples else key
 
     def get_model_selection_criterion(self, *_: Any, **__: Any) -> float:
         """Refuses to choose tigramite's `pc_alpha`, which takes a likelihood.
@@ -143,15 +207,15 @@ class ACID(CondIndTest):  # type: ignore[misc]
         )
 
     def get_analytic_significance(self, value: float, T: int, dim: int, xyz: NDArray[Any]) -> float:
-        """Returns the p-value of the statistic that was computed last, as tigramite asks for it.
+        """Returns the p-value of the value that was computed last, as tigramite asks for it.
 
         Raises:
-            InputError: it is another statistic, whose data are not known here.
+            InputError: it is another value, whose data are not known here.
         """
-        statistic, pvalue = self._answer
-        if value != statistic:
+        last, pvalue = self._answer
+        if value != last:
             raise InputError(
-                f"the p-value of the statistic {value} was asked for, and {statistic} is the last "
+                f"the p-value of the statistic {value} was asked for, and {last} is the last "
                 "that was computed: ask for both at once, with run_test or run_test_raw"
             )
         return pvalue
