@@ -214,7 +214,9 @@ def register(name: str, **options: Any) -> None:
     tags = {"name": name, "data_types": ("discrete", "continuous", "mixed")}
     # pgmpy has no function for this: it looks through the classes in the modules of its tests, and
     # keeps what it found.
-    setattr(pearsonr, f"ACID {name}", type("ACID", (_ByName,), {"_tags": tags, "_options": options}))
+    setattr(
+        pearsonr, f"ACID {name}", type("ACID", (_ByName,), {"_tags": tags, "_options": options})
+    )
     _lookup._walk_and_retrieve_all_objs.cache_clear()
 
 

@@ -83,7 +83,7 @@ def test_fractions() -> None:
             check_fraction(wrong)
 
 
-@pytest.mark.parametrize("adapter", ["andrey", "tigramite"])
+@pytest.mark.parametrize("adapter", ["andrey", "pgmpy", "tigramite"])
 def test_an_adapter_says_what_to_install(adapter: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == adapter]:
         monkeypatch.delitem(sys.modules, name)

@@ -1,10 +1,15 @@
 """ACID inside pgmpy, the real package."""
 
+import pickle
+from typing import Any
+
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
-from acid_causal.errors import InputError, OptionError
+from acid_causal.errors import InputError, InputTypeError, OptionError
 from acid_causal.inference.tester import Tester
 from acid_causal.weights.checkpoint import TrainedModel
 
@@ -20,13 +25,21 @@ def frame() -> pd.DataFrame:
     return pd.DataFrame({"a": a, "b": b, "c": c, "d": np.tanh(c) + 0.2 * noise[1]})
 
 
+def edges_of(test: Any, data: Any, **options: Any) -> set[tuple[str, str]]:
+    """Finds a graph with pgmpy's PC."""
+    from pgmpy.causal_discovery import PC
+
+    options = {"variant": "stable", "show_progress": False} | options
+    edges = PC(ci_test=test, **options).fit(data).causal_graph_.edges()
+    return {tuple(edge)[:2] for edge in edges}
+
+
 @pytest.mark.parametrize(
     ("interface", "n_jobs"),
     [
-        *(("estimators", 1), ("causal_discovery", 1)),
+        *(("estimators", 1), ("causal_discovery", 1), ("causal_discovery", 2)),
         # pgmpy's default starts processes that load torch and pgmpy.
         pytest.param("estimators", -1, marks=pytest.mark.slow),
-        pytest.param("causal_discovery", -1, marks=pytest.mark.slow),
     ],
 )
 def test_pgmpy_finds_the_graph(frame: pd.DataFrame, interface: str, n_jobs: int) -> None:
@@ -52,8 +65,11 @@ def test_pgmpy_gets_the_testers_answers(frame: pd.DataFrame, tiny_model: Trained
     test = ACID(frame, model=tiny_model)
     expected = Tester(frame, model=tiny_model).test(0, 3, (1, 2))
     assert test("a", "d", ["c", "b"], boolean=False) == (expected.statistic, expected.pvalue)
-    assert test("a", "d", ("b", "c"), significance_level=expected.pvalue)
-    assert not test("a", "d", {"b", "c"}, significance_level=expected.pvalue + 1e-6)
+    # As `CITestResult.reject` has it: p <= level rejects.
+    assert not test("a", "d", ("b", "c"), significance_level=expected.pvalue)
+    assert test("a", "d", {"b", "c"}, significance_level=expected.pvalue - 1e-6)
+    assert not test.is_independent("a", "d", ["b", "c"], significance_level=expected.pvalue)
+    assert test.run_test("a", "d", ["b", "c"]) == (expected.statistic, expected.pvalue)
     with pytest.raises(OptionError, match="unknown column 'aa'"):
         test("aa", "d")
     with pytest.raises(OptionError, match=r"unknown column \['a'\]"):
@@ -140,3 +156,126 @@ def test_pgmpys_categories(frame: pd.DataFrame) -> None:
     test("a", "kind", data=mixed.assign(kind=mixed["kind"].cat.as_ordered()))
     assert test.tester is not tester
     assert list(test.tester.table.ordered) == [3]
+
+
+@pytest.fixture
+def other(frame: pd.DataFrame) -> pd.DataFrame:
+    """A table with the same columns, which are independent."""
+    rng = np.random.default_rng(2)
+    return frame.apply(lambda column: rng.permutation(column))
+
+
+@pytest.mark.parametrize("options", [{}, {"variant": "parallel", "n_jobs": 2}])
+def test_by_its_name_the_test_is_made_of_the_table_of_fit(
+    frame: pd.DataFrame, other: pd.DataFrame, options: dict[str, Any]
+) -> None:
+    collider = {("a", "c"), ("b", "c"), ("c", "d")}
+    for _ in range(2):
+        assert edges_of("acid", frame, **options) == collider
+        assert edges_of("acid", other, **options) == set()
+    part = other.copy()
+    part.iloc[:, :2] = frame.iloc[:, :2]
+    assert edges_of("acid", part, **options) == set()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"variant": "orig"}, *({"variant": "parallel", "n_jobs": n_jobs} for n_jobs in (1, 2))],
+)
+def test_no_graph_of_another_table(
+    frame: pd.DataFrame, other: pd.DataFrame, tiny_model: TrainedModel, options: dict[str, Any]
+) -> None:
+    """pgmpy passes its table neither to a test that it is given nor to threads that ask it."""
+    from acid_causal.pgmpy import ACID
+
+    test = ACID(frame, model=tiny_model)
+    for data in (other, frame.iloc[::-1], frame.assign(d=other["d"]), frame[:-1]):
+        with pytest.raises(InputError, match="pgmpy searches another table than that of this test"):
+            edges_of(test, data, **options)
+    with pytest.raises(OptionError, match="unknown column 'e'"):
+        edges_of(test, frame.rename(columns={"d": "e"}), **options)
+    changed = frame.copy()
+    test = ACID(changed, model=tiny_model)
+    edges_of(test, changed, **options)
+    edges_of(test, frame[["d", "a", "b"]], **options)  # a part of the same table
+    changed["a"] = other["a"]
+    with pytest.raises(InputError, match="column 'a' has other values"):
+        edges_of(test, changed, **options)
+
+
+def test_the_class_is_no_test(frame: pd.DataFrame) -> None:
+    from acid_causal.pgmpy import ACID
+
+    with pytest.raises(InputTypeError, match='give pgmpy ci_test="acid", or ACID'):
+        edges_of(ACID, frame)
+
+
+def test_a_test_with_options_has_a_name(frame: pd.DataFrame, tiny_model: TrainedModel) -> None:
+    from pgmpy.causal_discovery import PC
+
+    from acid_causal.pgmpy import ACID, register
+
+    register("ACID-Tiny", model=tiny_model, alpha=0.02)
+    search = PC(ci_test="acid-tiny", variant="stable", show_progress=False).fit(frame)
+    test = search.ci_test_
+    assert isinstance(test, ACID)
+    assert test.tester.model is tiny_model
+    assert pickle.loads(pickle.dumps(search)).ci_test_.tester.fingerprint == test.tester.fingerprint
+    register("acid-tiny", model=tiny_model, null="permutation", permutations=39)
+    with pytest.raises(OptionError, match=r"99 or more at alpha = 0\.01"):
+        edges_of("acid-tiny", frame, significance_level=0.01)
+    with pytest.raises(InputError, match="pgmpy has its own test 'pearsonr'"):
+        register("pearsonr")
+    with pytest.raises(OptionError, match=r"unknown option of acid 'nul'.*null"):
+        register("acid-tiny", nul="checked")
+
+
+def test_pgmpys_other_functions_ask(frame: pd.DataFrame) -> None:
+    from pgmpy.base import DAG
+    from pgmpy.metrics import ImpliedCIs
+
+    from acid_causal.pgmpy import ACID
+
+    graph = DAG([("a", "c"), ("b", "c"), ("c", "d")])
+    expected = [Tester(frame).test(*question).pvalue for question in ((0, 1), (0, 3, (2,)))]
+    for test in ("acid", ACID(frame)):
+        told = ImpliedCIs(ci_test=test, show_progress=False).evaluate(frame, graph)
+        assert told["p-value"][:2].tolist() == expected
+        assert set(graph.edge_strength(frame, ci_test=test)) == set(graph.edges())
+
+
+def test_the_least_p_value_of_a_permutation_test_rejects(frame: pd.DataFrame) -> None:
+    from acid_causal.pgmpy import ACID
+
+    test = ACID(frame, null="permutation", permutations=19)
+    assert not test("b", "c", significance_level=0.05)
+    assert test.p_value_ == 0.05
+
+
+def test_arrays_have_pgmpys_names(frame: pd.DataFrame) -> None:
+    from acid_causal.pgmpy import ACID
+
+    array = frame.to_numpy()
+    collider = {("x0", "x2"), ("x1", "x2"), ("x2", "x3")}
+    assert edges_of("acid", array) == edges_of(ACID(array), array) == collider
+    assert edges_of(ACID(array), pd.DataFrame(array)) == {(0, 2), (1, 2), (2, 3)}
+    assert ACID(array).run_test(0, 2) == ACID(array.tolist()).run_test("x0", "x2")
+    codes = np.column_stack([array, np.arange(400) % 3])
+    assert list(ACID(codes, categorical=["x4"]).tester.table.categories) == [4]
+    with pytest.raises(OptionError, match="unknown column 'x4'"):
+        ACID(array).run_test("x0", "x4")
+
+
+def test_frames_of_other_packages(frame: pd.DataFrame, tiny_model: TrainedModel) -> None:
+    from acid_causal.pgmpy import ACID
+
+    expected = ACID(frame, model=tiny_model).run_test("a", "d", ["b"])
+    for data in (pl.from_pandas(frame), pa.Table.from_pandas(frame)):
+        assert ACID(data, model=tiny_model).run_test("a", "d", ["b"]) == expected
+    polars = pl.from_pandas(frame)
+    test = ACID(polars, model=tiny_model)
+    edges = edges_of(test, polars)  # pgmpy calls these columns x0 to x3
+    assert edges <= {(f"x{i}", f"x{j}") for i in range(4) for j in range(4)}
+    swapped = polars.rename({"a": "x1", "b": "x0"})
+    with pytest.raises(InputError, match="pgmpy searches another table"):
+        edges_of(ACID(swapped, model=tiny_model), swapped)
