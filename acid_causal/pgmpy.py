@@ -9,8 +9,8 @@ PC(ci_test="acid", significance_level=0.05, variant="stable").fit(frame)
 
 A test that pgmpy knows by its name is made anew from each table that `fit` is given, so that the
 graphs of resamples and of parts of a table are right. `register` gives a test with other options a
-name of its own. `ACID(frame)` is a test of one table, for `pgmpy.estimators`, which takes no names
-of others' tests, and for single questions.
+name of its own. Another process knows a name once it has done the same. `ACID(frame)` is a test of
+one table, for `pgmpy.estimators`, which takes no names of others' tests, and for single questions.
 
 pgmpy's default, `variant="parallel"` on all cores, starts threads, which ask in turn here. Those of
 `pgmpy.estimators` are processes that load torch: they pay for large graphs only.
