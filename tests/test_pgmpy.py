@@ -25,7 +25,7 @@ def frame() -> pd.DataFrame:
     return pd.DataFrame({"a": a, "b": b, "c": c, "d": np.tanh(c) + 0.2 * noise[1]})
 
 
-def edges_of(test: Any, data: Any, **options: Any) -> set[tuple[str, str]]:
+def edges_of(test: Any, data: Any, **options: Any) -> set[tuple[Any, ...]]:
     """Finds a graph with pgmpy's PC."""
     from pgmpy.causal_discovery import PC
 

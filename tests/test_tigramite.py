@@ -3,6 +3,7 @@
 import math
 import re
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -193,7 +194,7 @@ def test_answers_of_one_level_are_not_kept_for_another(
         alpha = given or (level if level < 1 else 0.05)
         expected = ci_test(x, y, null="checked", alpha=alpha)
         told = pytest.approx((value(expected.statistic), expected.pvalue, True))
-        link = {"X": [(0, -1)], "Y": [(1, 0)], "cut_off": "max_lag"}
+        link: dict[str, Any] = {"X": [(0, -1)], "Y": [(1, 0)], "cut_off": "max_lag"}
         assert test.run_test(**link, alpha_or_thres=level) == told
         assert test.run_test_raw(x, y, alpha_or_thres=level) == told
         assert test.run_test(**link) == test.run_test_raw(x, y)
