@@ -40,10 +40,10 @@ except ModuleNotFoundError as error:
 class ACID:
     """A test of one table, which pgmpy calls with the names of columns.
 
-    `PC(ci_test=ACID(frame)).fit(frame)` is right. pgmpy does not tell such a test which table `fit`
-    was given; where it is another one, the first question is an error. That is seen in the stacks
-    of calls, and would be missed by a version of pgmpy that names its variables differently. With
-    `ci_test="acid"` nothing can be mixed up.
+    pgmpy does not tell such a test which table `fit` was given, so that it is looked for in the
+    stacks of calls: `PC(ci_test=ACID(frame)).fit(other)` is an error, and so is a search whose
+    table is not seen, as in processes of its own. It cannot be seen through a function of yours
+    that calls the test. `ci_test="acid"` is free of all this.
 
     Args:
         data: DataFrame of pandas, polars or pyarrow, or array, (n, d). The columns of an array are
@@ -76,6 +76,7 @@ class ACID:
         self._options = options
         self._table = _read(data, self._reading)
         self._places = _places(data, self._table)
+        self._made_by_pgmpy = False
         self.tester = Tester(self._table, **options)
 
     def __call__(
@@ -139,17 +140,26 @@ class ACID:
         """Compares the columns with those of the tables that pgmpy asks this test about.
 
         Raises:
-            InputError, OptionError: they differ.
+            InputError, OptionError: they differ, or pgmpy's table is not seen.
         """
-        for data in _searched_with(self):
+        advice = (
+            'With ci_test="acid" it makes a test of each table; acid_causal.pgmpy.register gives '
+            "one with other options a name"
+        )
+        searched = list(_searched_with(self))
+        if not searched and not self._made_by_pgmpy and _asked_by_pgmpy():
+            raise InputError(
+                "pgmpy asks about a table that it does not pass and that is not seen here, and it "
+                f"may be another one than that of this test. {advice}"
+            )
+        for data in searched:
             # Whether it is the same object tells nothing: its owner may have changed it in place.
             table = _read(data, self._reading)
             for name, k in _places(data, table).items():
                 if not _equal(table, k, self._table, self._column(name)):
                     raise InputError(
-                        f"pgmpy searches another table than that of this test: column {name!r} has "
-                        'other values. With ci_test="acid" it makes a test of each table; '
-                        "acid_causal.pgmpy.register gives one with other options a name"
+                        "pgmpy searches another table than that of this test: column "
+                        f"{name!r} has other values. {advice}"
                     )
 
     def _turn_to(self, data: Any) -> None:
@@ -185,7 +195,9 @@ class _ByName(_BaseCITest):  # type: ignore[misc]  # pgmpy has no types
 
     def __new__(cls, data: Any, use_cache: bool = True) -> Any:
         """Returns an `ACID`; pgmpy takes any test that can be called."""
-        return ACID(data, **cls._options)
+        test = ACID(data, **cls._options)
+        test._made_by_pgmpy = True
+        return test
 
 
 def register(name: str, **options: Any) -> None:
@@ -272,12 +284,25 @@ def _searched_with(test: ACID) -> Iterator[Any]:
     for top in sys._current_frames().values():
         frame: FrameType | None = top
         while frame is not None:
-            if str(frame.f_globals.get("__name__", "")).startswith("pgmpy."):
+            if _is_pgmpys(frame):
                 local = frame.f_locals
                 table = local.get("data", local.get("X"))
-                if local.get("ci_test") is test and is_pandas(table):
+                asked = (local.get("ci_test"), getattr(local.get("self"), "ci_test_", None))
+                if any(one is test for one in asked) and is_pandas(table):
                     yield table
             frame = frame.f_back
+
+
+def _asked_by_pgmpy() -> bool:
+    """Returns whether the first caller outside this module is a function of pgmpy."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and frame.f_globals.get("__name__") == __name__:
+        frame = frame.f_back
+    return frame is not None and _is_pgmpys(frame)
+
+
+def _is_pgmpys(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).startswith("pgmpy.")
 
 
 register("acid")

@@ -1,6 +1,7 @@
 """ACID inside pgmpy, the real package."""
 
 import pickle
+import types
 from typing import Any
 
 import numpy as np
@@ -201,6 +202,20 @@ def test_no_graph_of_another_table(
     changed["a"] = other["a"]
     with pytest.raises(InputError, match="column 'a' has other values"):
         edges_of(test, changed, **options)
+
+
+def test_a_table_that_is_not_seen_may_be_another(frame: pd.DataFrame) -> None:
+    """As in processes of a search, or in a version of pgmpy that keeps it elsewhere."""
+    from pgmpy.ci_tests import get_ci_test
+
+    from acid_causal.pgmpy import ACID
+
+    ask = lambda test: test("a", "b", significance_level=0.05)  # noqa: E731
+    of_pgmpy = types.FunctionType(ask.__code__, {"__name__": "pgmpy.causal_discovery.new"})
+    test = ACID(frame)
+    with pytest.raises(InputError, match="a table that it does not pass and that is not seen here"):
+        of_pgmpy(test)
+    assert ask(test) == of_pgmpy(get_ci_test("acid", data=frame))
 
 
 def test_the_class_is_no_test(frame: pd.DataFrame) -> None:
