@@ -16,10 +16,8 @@ pgmpy's default, `variant="parallel"` on all cores, starts threads, which ask in
 `pgmpy.estimators` are processes that load torch: they pay for large graphs only.
 """
 
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
-from types import FrameType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,10 +38,9 @@ except ModuleNotFoundError as error:
 class ACID:
     """A test of one table, which pgmpy calls with the names of columns.
 
-    pgmpy does not tell such a test which table `fit` was given, so that it is looked for in the
-    stacks of calls: `PC(ci_test=ACID(frame)).fit(other)` is an error, and so is a search whose
-    table is not seen, as in processes of its own. It cannot be seen through a function of yours
-    that calls the test. `ci_test="acid"` is free of all this.
+    Like an instance of pgmpy's own tests it answers about its own table: `pgmpy.causal_discovery`
+    does not tell a test which table `fit` was given. `PC(ci_test=ACID(frame))` must fit `frame`;
+    with `ci_test="acid"` nothing can be mixed up.
 
     Args:
         data: DataFrame of pandas, polars or pyarrow, or array, (n, d). The columns of an array are
@@ -106,12 +103,9 @@ class ACID:
 
         Raises:
             OptionError: the table has no such column; no such level.
-            InputError, InputTypeError: names that make no question, or a table that cannot be used;
-                or pgmpy searches another table, which it did not pass.
+            InputError, InputTypeError: names that make no question, or a table that cannot be used.
         """
-        if data is None:
-            self._check_searches()
-        else:
+        if data is not None:
             self._turn_to(data)
         if self.tester.null in RESAMPLING and "alpha" not in self._options:
             self._decide_at(significance_level)
@@ -135,32 +129,6 @@ class ACID:
 
     def __repr__(self) -> str:
         return f"ACID({self.tester!r})"
-
-    def _check_searches(self) -> None:
-        """Compares the columns with those of the tables that pgmpy asks this test about.
-
-        Raises:
-            InputError, OptionError: they differ, or pgmpy's table is not seen.
-        """
-        advice = (
-            'With ci_test="acid" it makes a test of each table; acid_causal.pgmpy.register gives '
-            "one with other options a name"
-        )
-        searched = list(_searched_with(self))
-        if not searched and not self._made_by_pgmpy and _asked_by_pgmpy():
-            raise InputError(
-                "pgmpy asks about a table that it does not pass and that is not seen here, and it "
-                f"may be another one than that of this test. {advice}"
-            )
-        for data in searched:
-            # Whether it is the same object tells nothing: its owner may have changed it in place.
-            table = _read(data, self._reading)
-            for name, k in _places(data, table).items():
-                if not _equal(table, k, self._table, self._column(name)):
-                    raise InputError(
-                        "pgmpy searches another table than that of this test: column "
-                        f"{name!r} has other values. {advice}"
-                    )
 
     def _turn_to(self, data: Any) -> None:
         """Makes another tester if the table is another one, or the same with other values."""
@@ -195,9 +163,7 @@ class _ByName(_BaseCITest):  # type: ignore[misc]  # pgmpy has no types
 
     def __new__(cls, data: Any, use_cache: bool = True) -> Any:
         """Returns an `ACID`; pgmpy takes any test that can be called."""
-        test = ACID(data, **cls._options)
-        test._made_by_pgmpy = True
-        return test
+        return ACID(data, **cls._options)
 
 
 def register(name: str, **options: Any) -> None:
@@ -256,7 +222,13 @@ def _places(data: Any, table: Table) -> dict[str, int]:
     if not is_pandas(data):
         # pgmpy names the columns of all but pandas' frames anew.
         numbers = range(len(table.columns))
-        return {str(k): k for k in numbers} | {f"x{k}": k for k in numbers} | places
+        anew = {f"x{k}": k for k in numbers}
+        if any(anew.get(name, k) != k for name, k in places.items()):
+            raise InputError(
+                "pgmpy calls the columns of this table x0, x1, ... in their order, and data has "
+                "these names in another one: give data.to_pandas(), here and to pgmpy"
+            )
+        return {str(k): k for k in numbers} | anew | places
     try:
         sorted(data.columns)
     except TypeError as error:
@@ -274,35 +246,6 @@ def _equal(one: Table, k: int, other: Table, j: int) -> bool:
         and one.categories.get(k) == other.categories.get(j)
         and one.ordered.get(k) == other.ordered.get(j)
     )
-
-
-def _searched_with(test: ACID) -> Iterator[Any]:
-    """Yields the tables of pgmpy's functions that ask a test, from the stacks of all threads.
-
-    A search may ask from threads of its own, whose stacks do not show the table.
-    """
-    for top in sys._current_frames().values():
-        frame: FrameType | None = top
-        while frame is not None:
-            if _is_pgmpys(frame):
-                local = frame.f_locals
-                table = local.get("data", local.get("X"))
-                asked = (local.get("ci_test"), getattr(local.get("self"), "ci_test_", None))
-                if any(one is test for one in asked) and is_pandas(table):
-                    yield table
-            frame = frame.f_back
-
-
-def _asked_by_pgmpy() -> bool:
-    """Returns whether the first caller outside this module is a function of pgmpy."""
-    frame: FrameType | None = sys._getframe()
-    while frame is not None and frame.f_globals.get("__name__") == __name__:
-        frame = frame.f_back
-    return frame is not None and _is_pgmpys(frame)
-
-
-def _is_pgmpys(frame: FrameType) -> bool:
-    return str(frame.f_globals.get("__name__", "")).startswith("pgmpy.")
 
 
 register("acid")
