@@ -73,7 +73,6 @@ class ACID:
         self._options = options
         self._table = _read(data, self._reading)
         self._places = _places(data, self._table)
-        self._made_by_pgmpy = False
         self.tester = Tester(self._table, **options)
 
     def __call__(
