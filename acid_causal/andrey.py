@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from acid_causal import causal_learn
-from acid_causal.causal_learn.adapter import METHOD, check_options
+from acid_causal.causal_learn.adapter import TEST_NAME, check_options
 from acid_causal.errors import InputError, missing_extra
 
 try:
@@ -72,4 +72,4 @@ def register(name: str, **options: Any) -> None:
     register_indep_test(name, make)
 
 
-register(METHOD)
+register(TEST_NAME)

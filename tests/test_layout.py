@@ -20,7 +20,7 @@ TESTED_IN = {
     "inference/batching.py": "inference/test_tester.py",
     "inference/encoding_cache.py": "inference/test_tester.py",
     "inference/engine.py": "inference/test_tester.py",
-    "inference/nulls/interface.py": "inference/nulls/test_kinds.py",
+    "inference/nulls/interface.py": "inference/nulls/test_factory.py",
     "model/attention.py": "model/test_heads.py",
     "model/config.py": "weights/test_recipe.py",
     "model/encoder.py": "model/test_acid.py",

@@ -36,7 +36,7 @@ from acid_causal.errors import (
 from acid_causal.inference.tester import OPTIONS, Tester
 from acid_causal.tables.inputs import Question, normalise_question
 
-METHOD = "acid"
+TEST_NAME = "acid"
 # How the names of modules with searches begin; the second is another package's.
 _SEARCHES = "causallearn.search."
 _ALL_SEARCHES = (_SEARCHES, "andrey.")
@@ -73,8 +73,8 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         prefetch: Predict the questions of a whole level of PC and compute them in one batch.
         prefetch_alpha: The alpha of the search; None: that of the search that creates the test. A
             wrong value costs time and changes no p-value.
-        settled: Pairs of columns that the search keeps adjacent whatever their p-values, so that it
-            asks about them only with an empty conditioning set. This only affects prefetching.
+        required: Pairs of columns that the search keeps adjacent whatever their p-values. It asks
+            about them only with an empty conditioning set. This only affects prefetching.
         tester: A tester of this table. It knows the names of columns, and several searches can
             share its encodings. Default: a new one.
         progress: Called with the number of questions computed since its last call.
@@ -105,7 +105,7 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         *,
         prefetch: bool = True,
         prefetch_alpha: float | None = None,
-        settled: Collection[Pair] = frozenset(),
+        required: Collection[Pair] = frozenset(),
         tester: TableTester | None = None,
         progress: Callable[[int], object] | None = None,
         **options: Any,
@@ -123,7 +123,7 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         self._tester, self._progress = tester, progress
         # Not passed on: causal-learn's own cache file would mix p-values of other tests and tables.
         super().__init__(np.asarray(data), cache_path=None)
-        self.method = METHOD
+        self.method = TEST_NAME
         self.data_hash = self._tester.fingerprint
         self._file = None if cache_path is None else PValueFile.open(cache_path, self.data_hash)
         self.cache_path = None if self._file is None else str(self._file.path)
@@ -132,7 +132,7 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         self._prefetch: LevelPrefetch | None = None
         if prefetch:
             assumed = prefetch_alpha or alpha or defaults.ALPHA
-            self._prefetch = LevelPrefetch(self._tester.d, assumed, settled)
+            self._prefetch = LevelPrefetch(self._tester.d, assumed, required)
         self.n_asked = self.n_computed = self.n_batches = 0
         self._lock = threading.RLock()
         if self._file is not None:  # called when the object is freed, or at exit
@@ -313,7 +313,7 @@ def _check_prefetch_options(prefetch: object, prefetch_alpha: object) -> None:
         check_level(prefetch_alpha, "prefetch_alpha", ", the alpha that pc or fci is given")
 
 
-register_ci_test(METHOD, ACID)
+register_ci_test(TEST_NAME, ACID)
 
 
 class _RegisteredName(str):
@@ -329,4 +329,4 @@ def _registered_name() -> str:
     return acid
 
 
-acid: str = _RegisteredName(METHOD)
+acid: str = _RegisteredName(TEST_NAME)

@@ -20,8 +20,8 @@ class Level:
         d: number of columns.
         size: size of the conditioning sets.
         adjacent: whether a pair is adjacent when the level starts.
-        settled: pairs that stay adjacent whatever their p-values; they are asked about only with an
-            empty conditioning set.
+        required: pairs that stay adjacent whatever their p-values; they are asked about only
+            with an empty conditioning set.
 
     Attributes:
         neighbours: the neighbours of each column when the level starts.
@@ -32,20 +32,20 @@ class Level:
         d: int,
         size: int,
         adjacent: Callable[[Pair], bool],
-        settled: Collection[Pair] = frozenset(),
+        required: Collection[Pair] = frozenset(),
     ) -> None:
         self.size = size
-        self._settled = settled
+        self._required = required
         self.neighbours: list[set[int]] = [set() for _ in range(d)]
         for pair in combinations(range(d), 2):
-            if pair in settled or adjacent(pair):
+            if pair in required or adjacent(pair):
                 i, j = pair
                 self.neighbours[i].add(j)
                 self.neighbours[j].add(i)
 
     def asks_about(self, i: int, j: int) -> bool:
         """Returns whether the level asks about an adjacent pair."""
-        return self.size == 0 or (min(i, j), max(i, j)) not in self._settled
+        return self.size == 0 or (min(i, j), max(i, j)) not in self._required
 
     def count(self) -> int:
         """Counts the distinct questions; sets of common neighbours count once."""

@@ -4,10 +4,9 @@ The graph at the start of a level follows from the p-values of the lower levels 
 the questions of the level follow from the graph. `LevelPrefetch` observes the questions, rebuilds
 the graph, and returns the questions to compute together with the one asked.
 
-A wrong prediction costs time and changes no p-value. The cost is limited: the predicted questions
-of a level that have not been asked yet are, up to a small constant, at most as many as the
-questions asked so far. Those of the whole search count while all predictions were right, after that
-only those of this level.
+A wrong prediction costs time and changes no p-value. The cost is limited: predicted questions that
+have not been asked yet may be as many as the questions asked so far, plus a small constant. The
+questions of earlier levels count only if all predictions so far were right.
 """
 
 from collections.abc import Collection, Container
@@ -32,13 +31,13 @@ class LevelPrefetch:
     Args:
         d: Number of columns.
         alpha: Significance level that the search is assumed to use.
-        settled: Pairs that stay adjacent whatever their p-values; they are asked about only with an
-            empty conditioning set.
+        required: Pairs that stay adjacent whatever their p-values; they are asked about only
+            with an empty conditioning set.
     """
 
-    def __init__(self, d: int, alpha: float, settled: Collection[Pair] = frozenset()) -> None:
+    def __init__(self, d: int, alpha: float, required: Collection[Pair] = frozenset()) -> None:
         self._d = d
-        self._settled = frozenset(settled)
+        self._required = frozenset(required)
         self._given_alpha = alpha
         self._start()
         self._following = False
@@ -128,7 +127,7 @@ class LevelPrefetch:
 
     def _rebuild(self, size: int) -> None:
         """Rebuilds the graph at the start of a level, and so its questions."""
-        self._level = Level(self._d, size, self._is_adjacent, self._settled)
+        self._level = Level(self._d, size, self._is_adjacent, self._required)
         self._planned = self._level.count()
 
     def _is_adjacent(self, pair: Pair) -> bool:
@@ -146,7 +145,7 @@ class LevelPrefetch:
             max(
                 self._worst.get(pair, 0.0)
                 for v in (i, j, *cond)
-                if v != x and (pair := (min(x, v), max(x, v))) not in self._settled
+                if v != x and (pair := (min(x, v), max(x, v))) not in self._required
             )
             for x in (i, j)
         )

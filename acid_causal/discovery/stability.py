@@ -21,9 +21,10 @@ from acid_causal.discovery.search.graph_search import run_fci, run_pc
 from acid_causal.tables.inputs import Question
 
 ALPHAS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2)
-# Where edges stay that unknown tests would remove, the number of these tests grows exponentially.
-# A level with more of them than the run's tests given some variable is left out, as are all above
-# it; so few are always allowed. Tests given none are many where columns are, and say nothing of it.
+# A larger alpha keeps more edges, and so needs tests that the run did not make; their number grows
+# exponentially. A level that needs more of them than the run made given some variable is left out,
+# with all larger ones, unless they are at most so many. Tests given nothing are not counted, since
+# their number depends only on that of the columns.
 _FEW = 2000
 
 

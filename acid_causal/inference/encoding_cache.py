@@ -25,7 +25,7 @@ from acid_causal.tables.inputs import Columns
 _SLICE = 16
 
 # A conditioning set and a target, both given by their columns.
-Pair = tuple[Columns, Columns]
+TargetKey = tuple[Columns, Columns]
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,18 +150,18 @@ class Encodings:
         self._network, self._batch_entries = network, batch_entries
         self._predicts = predictions
         self._limit, self._bytes = cache_bytes, 0
-        self._places: dict[tuple[Columns, Pair], Place] = {}
+        self._places: dict[tuple[Columns, TargetKey], Place] = {}
         # The keys in `_places` of what is kept; the most recently used comes last.
-        self._kept: OrderedDict[Encoded, list[tuple[Columns, Pair]]] = OrderedDict()
+        self._kept: OrderedDict[Encoded, list[tuple[Columns, TargetKey]]] = OrderedDict()
 
     @property
     def kept_bytes(self) -> int:
         """Bytes of the encodings in the cache."""
         return self._bytes
 
-    def encode(self, wanted: Iterable[Pair], rows: Rows) -> Mapping[Pair, Place]:
+    def encode(self, wanted: Iterable[TargetKey], rows: Rows) -> Mapping[TargetKey, Place]:
         """Looks up or computes encodings; all conditioning sets have the same size."""
-        places: dict[Pair, Place] = {}
+        places: dict[TargetKey, Place] = {}
         lacking: dict[Columns, list[Columns]] = defaultdict(list)
         for pair in dict.fromkeys(wanted):
             found = self._places.get((rows.incomplete, pair))
@@ -179,7 +179,7 @@ class Encodings:
 
     def _compute(
         self, lacking: Mapping[Columns, list[Columns]], rows: Rows
-    ) -> Iterator[tuple[list[Pair], Encoded]]:
+    ) -> Iterator[tuple[list[TargetKey], Encoded]]:
         """Encodes all conditioning sets of one shape in one batch, then the targets.
 
         Sets that lack equally many targets of equal shapes share batches of targets.
@@ -193,7 +193,7 @@ class Encodings:
 
     def _encode_sets(
         self, sets: Sequence["_OfSet"], rows: Rows
-    ) -> Iterator[tuple[list[Pair], Encoded]]:
+    ) -> Iterator[tuple[list[TargetKey], Encoded]]:
         conditioning = encode_conditioning(self._network, [of_set.cond for of_set in sets], rows)
         first = 0
         for shape, run in groupby(sets, key=lambda of_set: of_set.targets_shape):
@@ -212,7 +212,7 @@ class Encodings:
         batch: Sequence[tuple[Columns, Sequence[Columns]]],
         conditioning: Conditioning,
         rows: Rows,
-    ) -> Iterator[tuple[list[Pair], Encoded]]:
+    ) -> Iterator[tuple[list[TargetKey], Encoded]]:
         """Encodes the same number of targets, of equal widths, for each set."""
         targets = list(zip(*(targets for _, targets in batch), strict=True))
         width, categories = len(rows.components(targets[0][0])), rows.is_category(targets[0][0])
@@ -230,7 +230,7 @@ class Encodings:
             )
             del encoding, encoded  # before the next part is encoded
 
-    def _keep(self, encoded: Encoded, places: Mapping[tuple[Columns, Pair], Place]) -> None:
+    def _keep(self, encoded: Encoded, places: Mapping[tuple[Columns, TargetKey], Place]) -> None:
         if encoded.nbytes > self._limit:
             return
         self._places.update(places)

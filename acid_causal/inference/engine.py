@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from acid_causal.errors import ModelError, Notices
 from acid_causal.inference.applicability import Applicability
 from acid_causal.inference.batching import Task
-from acid_causal.inference.encoding_cache import EncodedQuestions, Encodings, Pair, Place
+from acid_causal.inference.encoding_cache import EncodedQuestions, Encodings, Place, TargetKey
 from acid_causal.inference.nulls.interface import Null
 from acid_causal.inference.pair_grids import grids
 from acid_causal.inference.result import CITestResult, independent_result
@@ -89,7 +89,7 @@ class Engine:
         return results
 
     def _compare(
-        self, tasks: list[Task], places: Mapping[Pair, Place], rows: Rows
+        self, tasks: list[Task], places: Mapping[TargetKey, Place], rows: Rows
     ) -> Iterator[tuple[int, CITestResult]]:
         """Answers questions whose variables have been encoded."""
         pairs = [(places[task.cond, task.x], places[task.cond, task.y]) for task in tasks]
@@ -138,7 +138,7 @@ class Engine:
 
 
 def _undetermined(
-    columns: Columns, given: Columns, places: Mapping[Pair, Place], rows: Rows
+    columns: Columns, given: Columns, places: Mapping[TargetKey, Place], rows: Rows
 ) -> Columns:
     """Returns the columns that are not functions of the conditioning set."""
     known = places[given, columns].determined.tolist()

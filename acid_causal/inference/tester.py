@@ -32,7 +32,7 @@ from acid_causal.errors import (
 )
 from acid_causal.inference.batching import Task, by_conditioning_set, require_room
 from acid_causal.inference.engine import Engine
-from acid_causal.inference.nulls.kinds import make_null
+from acid_causal.inference.nulls.factory import make_null
 from acid_causal.inference.nulls.permutation import FEWEST
 from acid_causal.inference.processes import CACHE_BYTES, Processes, check_n_jobs
 from acid_causal.inference.result import (

@@ -7,17 +7,17 @@ from acid_causal.causal_learn.level import Level, note_worst
 
 
 @pytest.mark.parametrize("seed", range(10))
-@pytest.mark.parametrize("settled", [frozenset(), frozenset({(0, 1), (2, 5)})])
+@pytest.mark.parametrize("required", [frozenset(), frozenset({(0, 1), (2, 5)})])
 def test_count_equals_the_distinct_questions_yielded(
-    seed: int, settled: frozenset[tuple[int, int]]
+    seed: int, required: frozenset[tuple[int, int]]
 ) -> None:
     graph = nx.gnp_random_graph(8, 0.5, seed=seed)
     for size in range(4):
-        level = Level(8, size, lambda pair: graph.has_edge(*pair), settled)
+        level = Level(8, size, lambda pair: graph.has_edge(*pair), required)
         questions = set(level.questions())
         assert len(questions) == level.count()
         assert all(map(level.expects, questions))
-        assert size == 0 or settled.isdisjoint((i, j) for i, j, _ in questions)
+        assert size == 0 or required.isdisjoint((i, j) for i, j, _ in questions)
         assert {(i, j) for i, j, _ in level.questions(from_row=5)} <= {
             (i, j) for i, j, _ in questions if j >= 5
         }

@@ -59,29 +59,29 @@ def skeleton(
     return test, graph
 
 
-class KeepsSettled(AskedToo):
+class KeepsRequired(AskedToo):
     """Keeps pairs adjacent, as a search with required edges does."""
 
-    def __init__(self, data: np.ndarray, settled: Any = frozenset(), **options: Any) -> None:
-        super().__init__(data, settled=settled, **options)
-        self._settled = settled
+    def __init__(self, data: np.ndarray, required: Any = frozenset(), **options: Any) -> None:
+        super().__init__(data, required=required, **options)
+        self._required = required
 
     def __call__(self, X: Any, Y: Any, condition_set: Any = None, *args: object) -> float:
-        settled = (min(X, Y), max(X, Y)) in self._settled
-        if settled and condition_set:
+        required = (min(X, Y), max(X, Y)) in self._required
+        if required and condition_set:
             return 0.0
         pvalue = super().__call__(X, Y, condition_set, *args)
-        return 0.0 if settled else pvalue
+        return 0.0 if required else pvalue
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_settled_pairs_cost_no_guess_and_bring_no_miss(seed: int) -> None:
+def test_required_pairs_cost_no_guess_and_bring_no_miss(seed: int) -> None:
     data = table(seed)
     plain, _ = skeleton(data)
     asked = [(int(i), int(j)) for i, j, cond in plain.asked if not cond]
     absent = [pair for pair in asked if plain.asked[*pair, ()] > 0.3][::5]
     assert len(absent) > 2
-    test = KeepsSettled(data, settled=frozenset(absent))
+    test = KeepsRequired(data, required=frozenset(absent))
     graph = skeleton_discovery(data, 0.05, test, show_progress=False)
     assert all(graph.G.graph[pair] for pair in absent)
     assert test.n_computed == len(test.asked)  # no waste

@@ -137,7 +137,7 @@ def search_graph(
         acid = ACID(
             table.values,
             prefetch_alpha=alpha,
-            settled=required,
+            required=required,
             tester=tester,
             progress=None if followed is None else followed.advance,
         )

@@ -10,7 +10,7 @@ import pytest
 
 from acid_causal.choices import FITTED, NULLS
 from acid_causal.errors import OptionError
-from acid_causal.inference.nulls.kinds import make_null
+from acid_causal.inference.nulls.factory import make_null
 from acid_causal.inference.tester import Tester
 from acid_causal.weights.checkpoint import TrainedModel
 
