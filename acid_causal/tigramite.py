@@ -154,11 +154,18 @@ class ACID(CondIndTest):  # type: ignore[misc]
             return super().run_test(X, Y, Z, tau_max, cut_off, alpha_or_thres)
 
     def run_test_raw(
-        self, *arrays: Any, alpha_or_thres: float | None = None, **more: Any
+        self,
+        x: NDArray[Any],
+        y: NDArray[Any],
+        z: NDArray[Any] | None = None,
+        x_type: NDArray[Any] | None = None,
+        y_type: NDArray[Any] | None = None,
+        z_type: NDArray[Any] | None = None,
+        alpha_or_thres: float | None = None,
     ) -> tuple[Any, ...]:
         """Tests arrays at a level; see tigramite's `CondIndTest.run_test_raw`, and `run_test`."""
         with self._deciding_at(alpha_or_thres):
-            return super().run_test_raw(*arrays, alpha_or_thres=alpha_or_thres, **more)
+            return super().run_test_raw(x, y, z, x_type, y_type, z_type, alpha_or_thres)
 
     @contextmanager
     def _deciding_at(self, level: float | None) -> Iterator[None]:

@@ -26,6 +26,8 @@ class Answer:
 class CountingTester:
     """Answers with `pvalue`, and remembers what it was asked."""
 
+    least_alpha = 0.0
+
     def __init__(self, data: npt.NDArray[np.float64], fingerprint: str = "f" * 64) -> None:
         self.data = np.asarray(data)
         self.n, self.d = self.data.shape

@@ -1,5 +1,6 @@
 """ACID inside pgmpy, the real package."""
 
+import importlib
 import pickle
 from typing import Any
 
@@ -183,6 +184,23 @@ def test_the_class_is_no_test(frame: pd.DataFrame) -> None:
 
     with pytest.raises(InputTypeError, match='give pgmpy ci_test="acid", or ACID'):
         edges_of(ACID, frame)
+
+
+def test_the_adapter_can_be_loaded_anew(frame: pd.DataFrame) -> None:
+    import acid_causal.pgmpy as adapter
+
+    before = adapter.ACID(frame).run_test("a", "b")
+    again = importlib.reload(adapter)
+    assert again.ACID(frame).run_test("a", "b") == before
+
+
+def test_a_test_without_a_level_has_that_of_its_options(frame: pd.DataFrame) -> None:
+    """As pgmpy's functions ask that compare p-values by themselves."""
+    from acid_causal.pgmpy import ACID
+
+    test = ACID(frame, null="checked", alpha=0.001)
+    _, pvalue = test.run_test("b", "c")
+    assert pvalue <= 0.001
 
 
 def test_a_test_with_options_has_a_name(frame: pd.DataFrame, tiny_model: TrainedModel) -> None:

@@ -197,6 +197,7 @@ def test_answers_of_one_level_are_not_kept_for_another(
         link: dict[str, Any] = {"X": [(0, -1)], "Y": [(1, 0)], "cut_off": "max_lag"}
         assert test.run_test(**link, alpha_or_thres=level) == told
         assert test.run_test_raw(x, y, alpha_or_thres=level) == told
+        assert test.run_test_raw(x, y, None, None, None, None, level) == told
         assert test.run_test(**link) == test.run_test_raw(x, y)
     assert len(test.cached_ci_results) == (1 if given else 2)
 

@@ -51,6 +51,10 @@ class TableTester(Protocol):
     d: int
 
     @property
+    def least_alpha(self) -> float:
+        """Smallest level at which its p-values may be used; 0 if they may at every level."""
+
+    @property
     def fingerprint(self) -> str:
         """A hash of everything that determines the p-values."""
 
@@ -94,7 +98,7 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         InputTypeError: Columns that are not numbers; or a search of causal-learn's was given a
             DataFrame, which takes arrays alone.
         OptionError: An unknown option or value, an option of the tester beside `tester`, or a
-            tester whose null can reject nothing at the level of the search.
+            tester whose p-values are not for the level of the search.
         CacheError: The cache file is damaged, or belongs to other data, weights or options.
     """
 
@@ -280,11 +284,11 @@ def alpha_of_search() -> float | None:
 def _check_tester(
     tester: TableTester, data: Any, options: Collection[str], alpha: float | None
 ) -> None:
-    least = getattr(tester, "least_alpha", 0.0)
-    if alpha is not None and alpha < least:
+    if alpha is not None and alpha < tester.least_alpha:
         raise OptionError(
-            f"the tester's null rejects nothing below the level {least:g}, and the search has the "
-            f"level {alpha:g}: make the tester with alpha={alpha:g}"
+            f"the tester's p-values are for levels from {tester.least_alpha:g} on, and the search "
+            f"has the level {alpha:g}: make the tester with alpha={alpha:g}, and with permutations "
+            "enough for it"
         )
     if options:
         raise OptionError(f"{', '.join(sorted(options))}: give this to the tester when it is made")

@@ -38,7 +38,7 @@ def ask(
     ] = None,
     model: Model = defaults.MODEL,
     null: Null = None,
-    permutations: Permutations = defaults.PERMUTATIONS,
+    permutations: Permutations = None,
     draws: Draws = None,
     missing: Missing = defaults.MISSING,
     categorical: Categorical = None,
@@ -85,7 +85,7 @@ def ask(
             model=model,
             device=device,
             null=null,
-            permutations=permutations,
+            permutations=permutations or defaults.PERMUTATIONS,
             alpha=alpha,
             draws=draws,
         )

@@ -71,7 +71,7 @@ def discover(
     alpha: Alpha = defaults.ALPHA,
     model: Model = defaults.MODEL,
     null: Null = None,
-    permutations: Permutations = defaults.PERMUTATIONS,
+    permutations: Permutations = None,
     draws: Draws = None,
     max_size: Annotated[
         int | None,
@@ -242,7 +242,7 @@ def discover(
             seed=seed,
             n_jobs=n_jobs,
             null=null,
-            permutations=permutations,
+            permutations=permutations or defaults.PERMUTATIONS,
             draws=draws,
             device=device,
             progress=True,

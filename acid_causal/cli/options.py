@@ -140,12 +140,14 @@ Null = Annotated[
     ),
 ]
 Permutations = Annotated[
-    int,
+    int | None,
     typer.Option(
         metavar="N",
         min=19,
-        help="With --null permutation: how many for each question.",
+        help="With --null permutation: how many for each question. Default: "
+        f"{defaults.PERMUTATIONS}.",
         rich_help_panel=METHOD,
+        show_default=False,
     ),
 ]
 Draws = Annotated[
@@ -192,7 +194,7 @@ def check_options(
     model: str,
     missing: str | None = None,
     null: str | None = None,
-    permutations: int = defaults.PERMUTATIONS,
+    permutations: int | None = None,
     draws: int | None = None,
     method: str | None = None,
     orient: str | None = None,
@@ -219,7 +221,7 @@ def check_options(
         if value is not None and value not in known:
             raise unknown(kind, value, known)
     for option, is_given, of_null in (
-        ("--permutations", permutations != defaults.PERMUTATIONS, "permutation"),
+        ("--permutations", permutations is not None, "permutation"),
         ("--draws", draws is not None, "checked"),
     ):
         if is_given and null != of_null:

@@ -199,7 +199,10 @@ class Tester:
 
     @property
     def least_alpha(self) -> float:
-        """Smallest level at which the null can reject; 0 if it can at every level."""
+        """Smallest level at which the p-values may be used; 0 if they may at every level.
+
+        Below it draws are too few to reject, or may have ended too early.
+        """
         return self._null.least_alpha
 
     @property

@@ -105,7 +105,8 @@ def _is_same(name: Any, key: Any) -> bool:
 
 
 def _is_number(name: Any) -> bool:
-    return isinstance(name, Real) and not _is_boolean(name)
+    is_nan = name != name  # of a column without a name
+    return isinstance(name, Real) and not _is_boolean(name) and not is_nan
 
 
 def _is_boolean(name: Any) -> bool:

@@ -6,13 +6,17 @@ from collections.abc import Sequence
 
 from acid_causal.tables.number_marks import Marks, read_numbers
 
+# A year has four digits, or two at the end; versions such as 1.0.2 have none.
 _DATE = re.compile(
-    r"\d{1,4}(?P<mark>[-/.])\d{1,2}(?P=mark)\d{1,4}"
+    r"(\d{4}(?P<mark>[-/.])\d{1,2}(?P=mark)\d{1,2}"
+    r"|\d{1,2}(?P<sign>[-/.])\d{1,2}(?P=sign)(\d{4}|\d{2}))"
     r"([T ]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s?([AaPp][Mm]|Z|[+-]\d{2}:?\d{2})?)?"
 )
 _NUMBER = r"[0-9](?:[0-9.,'’\s]*[0-9])?"
 _AMOUNT = re.compile(
-    rf"(?P<sign>[+-]?)(?P<before>[^\w\s.,+-]?)\s?(?P<number>{_NUMBER})\s?(?P<after>[^\d\s.,]*)"
+    rf"(?P<sign>[+-]?)(?P<before>[^\w\s.,+-]?)\s?(?P<number>{_NUMBER})"
+    # A capital letter after a digit is part of a name, such as that of room 3A.
+    r"(?:\s?(?P<after>(?![A-Z])[^\d\s.,]*)|\s(?P<capital>[A-Z][^\d\s.,]*))"
 )
 
 
@@ -27,7 +31,7 @@ def kind_of_texts(texts: Sequence[str]) -> str:
     if all(map(_DATE.fullmatch, texts)):
         return "dates"
     amounts = [found for text in texts if (found := _AMOUNT.fullmatch(text))]
-    units = {(found["before"], found["after"]) for found in amounts}
+    units = {(found["before"], found["after"] or found["capital"] or "") for found in amounts}
     if len(amounts) < len(texts) or len(units) > 1:
         return ""
     ((before, after),) = units

@@ -184,6 +184,8 @@ def test_kinds_of_questions_with_categories_have_nulls_of_their_own() -> None:
     known, fresh = (
         replace(
             plain_facts(count, rng),
+            n=np.exp(rng.uniform(np.log(50), np.log(1000), count)),
+            explained_x=rng.uniform(0, 0.9, count),
             categories=rng.integers(0, 3, count).astype(float),
             pairs=rng.integers(1, 9, count).astype(float),
         )
@@ -192,6 +194,8 @@ def test_kinds_of_questions_with_categories_have_nulls_of_their_own() -> None:
     # Another location, and another scale, with every category.
     draws = [
         f.categories * (1 + 0.2 * np.log(f.pairs))
+        + 0.3 * np.log(f.n)
+        + f.explained_x
         - 3
         + (0.6 + f.categories / 4) * skewed(rng, len(f.n))
         for f in (known, fresh)

@@ -211,23 +211,20 @@ def test_the_level_of_the_search_decides_what_is_prefetched(alpha: float) -> Non
     def searched(**options: Any) -> Any:
         return pc(table(), alpha, "acid-fisherz", **options, **QUIET).test
 
+    alone: Any = FisherZThroughACID(table())
     test, other = searched(), searched(prefetch_alpha=0.1)
     assert test._prefetch._given_alpha == alpha
     assert test.n_computed <= other.n_computed
     assert other._prefetch._given_alpha == 0.1
-    assert alone()._prefetch._given_alpha == 0.05
+    assert alone._prefetch._given_alpha == 0.05
 
 
-def alone() -> Any:
-    return FisherZThroughACID(table())
-
-
-def test_a_tester_that_rejects_nothing_at_the_level_of_the_search_is_refused() -> None:
+def test_a_tester_for_other_levels_than_that_of_the_search_is_refused() -> None:
     class Draws(FisherZTester):
         least_alpha = 0.02
 
     assert pc(table(), 0.02, acid, tester=Draws(table()), **QUIET).G.get_num_edges()
-    with pytest.raises(OptionError, match=r"nothing below the level 0.02.* alpha=0.01$"):
+    with pytest.raises(OptionError, match=r"for levels from 0.02 on.* alpha=0.01, and"):
         pc(table(), 0.01, acid, tester=Draws(table()), **QUIET)
 
 

@@ -30,7 +30,7 @@ MISTAKES = [
     ("test data.csv a b --alpha 1", "alpha must be between 0 and 1"),
     ("test data.csv a b --null poled", "Did you mean 'pooled'"),
     ("test data.csv a b --draws 99", "--draws needs --null checked"),
-    ("discover data.csv --null pooled --permutations 99", "--permutations needs --null permut"),
+    ("discover data.csv --null pooled --permutations 199", "--permutations needs --null permut"),
     ("finetune data.csv --model none.safetensors", "there is no weights file"),
     ("calibrate acid-bse out.safetensors", "Did you mean 'acid-base'"),
 ]

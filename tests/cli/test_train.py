@@ -133,10 +133,12 @@ def test_ctrl_c_in_a_terminal(recipe: Path, tmp_path: Path) -> None:
         while not state.exists() and process.is_alive() and time.monotonic() < deadline:
             time.sleep(0.1)
         assert process.pid is not None
+        assert process.exitcode is None, errors.read_text()
         os.kill(process.pid, signal.SIGINT)
         process.join(60)
     finally:
         process.kill()
+        process.join()
     err = errors.read_text()
     assert process.exitcode == 130
     assert "Traceback" not in err

@@ -83,6 +83,11 @@ def test_integers_are_either_labels_or_indices(
     assert sorted(read_table(frame, ordered=given).ordered) == found
 
 
+def test_a_column_without_a_name_has_no_number_for_a_label() -> None:
+    frame = pd.DataFrame(np.arange(90).reshape(30, 3) // 3 % 3, columns=[np.nan, "a", "b"])
+    assert list(read_table(frame, categorical=[1]).categories) == [1]
+
+
 @pytest.mark.parametrize(
     ("labels", "given", "key", "known"),
     [

@@ -55,7 +55,7 @@ class GraphSearch:
         settings: settings of the tester; see `Tester.settings`.
         conflicts: colliders that gave way to others; see `Orientation`. FCI reports none.
         oriented_by: the rule by which colliders were oriented; "" for FCI.
-        least_alpha: smallest level at which the test can reject; see `Tester.least_alpha`.
+        least_alpha: smallest level at which the p-values may be used; see `Tester.least_alpha`.
     """
 
     endpoints: Endpoints
@@ -161,7 +161,7 @@ def search_graph(
         settings=tester.settings,
         conflicts=graph.conflicts,
         oriented_by=graph.rule,
-        least_alpha=getattr(tester, "least_alpha", 0.0),  # other tests have none
+        least_alpha=tester.least_alpha,
     )
 
 

@@ -47,6 +47,8 @@ class OtherTester:
         InputError: a test of levels, and a column of more than 50 values.
     """
 
+    least_alpha = 0.0
+
     def __init__(self, table: Table, name: str) -> None:
         values = table.values
         if table.absent is not None:

@@ -74,7 +74,7 @@ class CheckedNull:
 
     @property
     def least_alpha(self) -> float:
-        """Its level: draws end when the decision there is clear."""
+        """Its level: draws end when the decision there is clear, and not yet below it."""
         return self._plan.alpha
 
     def pvalues(self, questions: EncodedQuestions, statistic: Float[Array, " m"]) -> PValues:

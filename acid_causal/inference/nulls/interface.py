@@ -38,7 +38,7 @@ class Null(Protocol):
 
     @property
     def least_alpha(self) -> float:
-        """Smallest level at which it can reject; 0 if it can at every level."""
+        """Smallest level at which its p-values may be used; 0 if they may at every level."""
 
     @property
     def beyond_training(self) -> str:

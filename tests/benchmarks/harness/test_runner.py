@@ -41,9 +41,21 @@ def forked_workers() -> Iterator[None]:
     set_start_method(None, force=True)
 
 
+def test_a_failure_is_a_row(toy: Experiment, csv: Path) -> None:
+    check_failures(toy, csv, n_jobs=1)
+
+
 @pytest.mark.usefixtures("forked_workers")
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_failure_is_a_row(toy: Experiment, csv: Path, n_jobs: int) -> None:
+def test_a_failure_in_a_process_is_a_row(toy: Experiment, csv: Path) -> None:
+    check_failures(toy, csv, n_jobs=2)
+
+
+@pytest.mark.slow
+def test_a_failure_in_a_process_of_joblibs_is_a_row(toy: Experiment, csv: Path) -> None:
+    check_failures(toy, csv, n_jobs=2)
+
+
+def check_failures(toy: Experiment, csv: Path, n_jobs: int) -> None:
     run_jobs(toy, toy.jobs((), False), Store(csv, toy), n_jobs=n_jobs)
     assert outcomes(toy, csv) == {
         "good": "0.25",

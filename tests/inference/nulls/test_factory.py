@@ -40,7 +40,7 @@ def test_fingerprints_tell_kinds_apart_and_permutations_where_they_matter(
 
 
 def test_least_levels(tiny_model: TrainedModel, table: np.ndarray) -> None:
-    """A p-value of the level itself can be had, and none below."""
+    """Fitted p-values serve at every level, drawn ones from some level on."""
 
     def least(null: str, **options: Any) -> float:
         return Tester(table, model=tiny_model, null=null, **options).least_alpha
