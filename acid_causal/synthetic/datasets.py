@@ -1,7 +1,8 @@
 """Labelled datasets with one question each, for benchmarks; training never draws the same ones."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -84,6 +85,9 @@ _STREAMS = {
 # Streams with categories, and the least share of them among the variables of a dataset.
 _LEAST_SHARE = {"some-categories": 0.0, "all-categories": 1.0}
 NULL_STREAMS = (*_STREAMS, "six-models", *_LEAST_SHARE)
+# Kinds of X and Y, and of the members of Z.
+KINDS_OF_PAIRS = ("numeric-numeric", "numeric-category", "category-category")
+KINDS_OF_Z = ("numeric", "categorical", "mixed")
 
 
 def null_datasets(stream: str, count: int, n: int, d_z: int, seed: int) -> LabelledDatasets:
@@ -112,7 +116,14 @@ def null_datasets(stream: str, count: int, n: int, d_z: int, seed: int) -> Label
         return six_models(count, n, d_z, label=0, seed=seed)
     generator = seeded("benchmark", "null", stream, n, d_z, seed)
     if stream in _LEAST_SHARE:
-        return _null_categories(_LEAST_SHARE[stream], count, n, d_z, generator)
+        least_share = _LEAST_SHARE[stream]
+        return _null_categories(
+            lambda structure: _any_kinds(structure, least_share, generator),
+            count,
+            n,
+            d_z,
+            generator,
+        )
     config = replace(_STREAMS[stream], wide=0.0, max_batch=32)
     source = Stream(config, seed)
     parts: list[tuple[Tensor, Tensor, Tensor]] = []
@@ -139,30 +150,88 @@ def _independent_pairs(
         yield b, int(i[pick]), int(j[pick])
 
 
-def _null_categories(
-    least_share: float, count: int, n: int, d_z: int, generator: Generator
+def null_datasets_of_kinds(
+    pair: str, given: str, count: int, n: int, d_z: int, seed: int
 ) -> LabelledDatasets:
-    """Draws independent datasets with categories of 2 to 12 levels, each with its own kinds."""
+    """Draws datasets in which X and Y are independent given Z, with variables of given kinds.
+
+    Graphs and mechanisms are those of "some-categories"; see `null_datasets`.
+
+    Args:
+        pair: kinds of X and Y, one of `KINDS_OF_PAIRS`; either of them may be the number.
+        given: kinds of the members of Z, one of `KINDS_OF_Z`. In "mixed" they alternate, a number
+            first.
+        count: number of datasets, one question each.
+        n: samples of each.
+        d_z: size of the conditioning set.
+        seed: seed of the draws; they differ from those of training for every seed.
+
+    Raises:
+        OptionError: no such kinds.
+    """
+    for name, value, known in (("pair", pair, KINDS_OF_PAIRS), ("kind of Z", given, KINDS_OF_Z)):
+        if value not in known:
+            raise unknown(name, value, known)
+    generator = seeded("benchmark", "kinds", pair, given, n, d_z, seed)
+    # Of each member of Z, and of targets in turn.
+    of_z = {"numeric": (False,), "categorical": (True,), "mixed": (False, True)}[given]
+    of_targets = [kind == "category" for kind in pair.split("-")]
+
+    def kinds(structure: Structure) -> Bool[Tensor, "batch node"]:
+        chosen = torch.zeros_like(structure.parents[:, 0], dtype=torch.bool)
+        for nodes, pattern in ((structure.cond, of_z), (structure.targets, of_targets)):
+            of_role = torch.tensor(pattern)[torch.arange(nodes.shape[1]) % len(pattern)]
+            chosen = chosen.scatter(1, nodes, of_role.expand(len(nodes), -1))
+        return chosen
+
+    unlike = pair == "numeric-category"
+    return _null_categories(kinds, count, n, d_z, generator, unlike=unlike)
+
+
+def _null_categories(
+    draw_kinds: Callable[[Structure], Bool[Tensor, "batch node"]],
+    count: int,
+    n: int,
+    d_z: int,
+    generator: Generator,
+    *,
+    unlike: bool = False,
+) -> LabelledDatasets:
+    """Draws independent datasets with categories of 2 to 12 levels.
+
+    Args:
+        draw_kinds: maps graphs to the nodes that are categories.
+        count: number of datasets.
+        n: samples of each.
+        d_z: size of the conditioning set.
+        generator: random generator.
+        unlike: whether one of X and Y must be a number and the other a category.
+    """
     parts: list[tuple[Tensor, Tensor]] = []
     while len(parts) < count:
         for sampler in (random_dags, driven):
             targets, latents = integer(generator, 4, 8), integer(generator, 0, 4)
             structure = sampler(_DATASETS_PER_ROUND, d_z, targets, latents, generator)
-            widths = _levels_of_nodes(structure, least_share, n, generator)
+            is_category = draw_kinds(structure)
+            widths = _levels_of_nodes(is_category, n, generator)
             numbers, levels = simulate_mixed(structure, n, Domain(), generator, widths=widths)
             values = torch.where(widths[:, None] > 1, levels.to(numbers.dtype), numbers)
-            for b, i, j in _independent_pairs(structure.dependent(generator), generator):
+            excluded = structure.dependent(generator)
+            if unlike:
+                of_targets = is_category.gather(1, structure.targets)
+                excluded = excluded | (of_targets[:, :, None] == of_targets[:, None, :])
+            for b, i, j in _independent_pairs(excluded, generator):
                 nodes = torch.cat([structure.targets[b, [i, j]], structure.cond[b]])
-                parts.append((values[b][:, nodes], widths[b, nodes] > 1))
+                parts.append((values[b][:, nodes], is_category[b, nodes]))
     columns, kinds = (torch.stack(part) for part in zip(*parts[:count], strict=True))
     x, y, z = columns.split([1, 1, d_z], dim=2)
     return LabelledDatasets(x, y, z, torch.zeros(count, dtype=torch.long), kinds)
 
 
-def _levels_of_nodes(
-    structure: Structure, least_share: float, n: int, generator: Generator
-) -> Int[Tensor, "batch node"]:
-    """Draws the number of levels of each node, 1 if it is a number; latent nodes are numbers.
+def _any_kinds(
+    structure: Structure, least_share: float, generator: Generator
+) -> Bool[Tensor, "batch node"]:
+    """Draws the nodes that are categories; latent ones are numbers.
 
     Each dataset has its own share of categories, between the least one and all.
     """
@@ -170,9 +239,17 @@ def _levels_of_nodes(
     share = least_share + (1 - least_share) * rand(generator, batch, 1)
     is_category = rand(generator, batch, nodes) < share
     observed = torch.cat([structure.cond, structure.targets], dim=1)
-    is_category &= torch.zeros_like(is_category).scatter(1, observed, True)
+    return is_category & torch.zeros_like(is_category).scatter(1, observed, True)
+
+
+def _levels_of_nodes(
+    is_category: Bool[Tensor, "batch node"], n: int, generator: Generator
+) -> Int[Tensor, "batch node"]:
+    """Draws the number of levels of each node, 1 if it is a number."""
     most = most_levels(n)
-    one, other = (torch.randint(2, most + 1, (batch, nodes), generator=generator) for _ in range(2))
+    one, other = (
+        torch.randint(2, most + 1, is_category.shape, generator=generator) for _ in range(2)
+    )
     return torch.where(is_category, torch.minimum(one, other), 1)
 
 

@@ -7,12 +7,11 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 
 from acid_causal.errors import unknown
+from acid_causal.synthetic import KINDS_OF_PAIRS, KINDS_OF_Z
 from benchmarks.data.mixed_model import RELATIONS, MixedModel, Variable
 
 Array = NDArray[np.float64]
 
-PAIRS = ("numeric-numeric", "numeric-category", "category-category")
-GIVEN = ("numeric", "categorical", "mixed")
 STRUCTURES = ("fork", "chain", "collider")
 
 
@@ -40,8 +39,8 @@ def draw_question(
     """Draws a question.
 
     Args:
-        pair: kinds of X and Y, of `PAIRS`; which of them is the number is random.
-        given: kinds of the members of Z, of `GIVEN`.
+        pair: kinds of X and Y, of `KINDS_OF_PAIRS`; which of them is the number is random.
+        given: kinds of the members of Z, of `KINDS_OF_Z`.
         n: rows.
         d_z: size of Z.
         relation: "nonlinear" or "linear".
@@ -49,8 +48,8 @@ def draw_question(
         seed: equal seeds give equal questions.
     """
     for kind, value, known in (
-        ("pair", pair, PAIRS),
-        ("kind of Z", given, GIVEN),
+        ("pair", pair, KINDS_OF_PAIRS),
+        ("kind of Z", given, KINDS_OF_Z),
         ("relation", relation, RELATIONS),
     ):
         if value not in known:

@@ -5,6 +5,7 @@ from benchmarks.experiments.consistency import CONSISTENCY
 from benchmarks.experiments.finetuning import FINETUNING
 from benchmarks.experiments.graphs import GRAPHS
 from benchmarks.experiments.mixed import MIXED
+from benchmarks.experiments.mixed_calibration import MIXED_CALIBRATION
 from benchmarks.experiments.mixed_graphs import MIXED_GRAPHS
 from benchmarks.experiments.nonlinearity import NONLINEARITY
 from benchmarks.experiments.orientation import ORIENTATION
@@ -31,6 +32,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         CALIBRATION,
         CONSISTENCY,
         MIXED,
+        MIXED_CALIBRATION,
         FINETUNING,
         GRAPHS,
         MIXED_GRAPHS,

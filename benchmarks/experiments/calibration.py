@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -22,7 +21,7 @@ from benchmarks.harness.jobs import Experiment, Job, Results
 from benchmarks.harness.tables import aligned
 from benchmarks.methods import AS_IN_THE_PAPER, CHECKED, PERMUTATION, get_method
 from benchmarks.methods.andrey import MIXED_TESTS
-from benchmarks.methods.mixed import ALL_CATEGORICAL, mixed_method
+from benchmarks.methods.mixed import ALL_CATEGORICAL, mixed_method, questions_of
 from benchmarks.pictures.quantiles import draw_quantiles
 
 # The training stream, its hardest part (strong common causes), three mechanisms that `acid-ranks`
@@ -135,14 +134,11 @@ def run(job: Job) -> Results:
     if drawn.categorical is None:
         method = get_method(job.method)
         questions = as_questions(drawn.x, drawn.y, drawn.z)
-        pvalues, seconds = _timed(method.in_batches or method.pvalues, questions)
+        pvalues, seconds = timed(method.in_batches or method.pvalues, questions)
     else:
         answer = mixed_method(job.method)
-        tables = torch.cat([drawn.x, drawn.y, drawn.z], dim=2).double().numpy()
-        codes = [flags.nonzero()[:, 0].tolist() for flags in drawn.categorical]
-        pvalues, seconds = _timed(
-            lambda pairs: [answer(table, columns) for table, columns in pairs],
-            list(zip(tables, codes, strict=True)),
+        pvalues, seconds = timed(
+            lambda asked: [answer(table, codes) for table, codes in asked], questions_of(drawn)
         )
     quantiles = np.quantile(pvalues, PROBABILITIES)
     return {
@@ -153,10 +149,10 @@ def run(job: Job) -> Results:
     }
 
 
-def _timed(
+def timed(
     ask: Callable[[list[Any]], Sequence[float]], questions: list[Any]
 ) -> tuple[NDArray[np.float64], float]:
-    """Returns the p-values of questions and the seconds a question."""
+    """Asks questions; returns their p-values and the seconds a question."""
     ask(questions[:1])  # imports and weights are not timed
     start = time.perf_counter()
     pvalues = np.asarray(ask(questions))

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from acid_causal.synthetic import KINDS_OF_PAIRS, KINDS_OF_Z
 from benchmarks.data.mixed_model import RELATIONS
-from benchmarks.data.mixed_questions import GIVEN, PAIRS, draw_question
+from benchmarks.data.mixed_questions import draw_question
 from benchmarks.harness.jobs import Experiment, Job, Results
 from benchmarks.harness.tables import aligned
 from benchmarks.methods.andrey import MIXED_TESTS
@@ -63,8 +64,8 @@ def make_jobs(methods: Sequence[str], quick: bool) -> list[Job]:
         for n in (QUICK_SAMPLE_SIZES if quick else SAMPLE_SIZES)
         for d_z in (QUICK_DIMENSIONS if quick else DIMENSIONS)
         for relation in RELATIONS
-        for pair in PAIRS
-        for given in GIVEN
+        for pair in KINDS_OF_PAIRS
+        for given in KINDS_OF_Z
         for method in methods
         if _is_cell(relation, pair, given, d_z) and _can_answer(method, pair, given, n, d_z)
     ]
@@ -140,7 +141,7 @@ def report(rows: pd.DataFrame, picture: Path) -> str:
 
 def _in_order(rows: pd.DataFrame) -> pd.DataFrame:
     """Sorts rows by relation and by the kinds of variables, which not every |Z| has."""
-    orders = {"relation": RELATIONS, "pair": PAIRS, "given": GIVEN}
+    orders = {"relation": RELATIONS, "pair": KINDS_OF_PAIRS, "given": KINDS_OF_Z}
     return rows.sort_values(
         list(orders),
         key=lambda column: column.map(orders[str(column.name)].index),

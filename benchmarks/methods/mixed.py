@@ -10,10 +10,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
+import torch
 from causallearn.utils.cit import CIT
 
 from acid_causal.errors import AcidWarning, unknown
 from acid_causal.inference.tester import Tester
+from acid_causal.synthetic import LabelledDatasets
 from acid_causal.weights.checkpoint import TrainedModel
 from benchmarks.methods import CHECKED, DEFAULT_MODEL, andrey, learned
 from benchmarks.methods.method import Array, import_extra
@@ -52,6 +54,14 @@ def mixed_method(name: str) -> Answer:
             return lambda table, codes: _number(answer(base, table, codes))
     peers = (*andrey.MIXED_TESTS, "pillai", "cmiknn-mixed", *ALL_CATEGORICAL)
     raise unknown("method", name, ("acid", *peers))
+
+
+def questions_of(drawn: LabelledDatasets) -> list[tuple[Array, list[int]]]:
+    """Returns the arguments of an `Answer` for each dataset, all of which may have categories."""
+    assert drawn.categorical is not None
+    tables = torch.cat([drawn.x, drawn.y, drawn.z], dim=2).double().numpy()
+    codes = [flags.nonzero()[:, 0].tolist() for flags in drawn.categorical]
+    return list(zip(tables, codes, strict=True))
 
 
 def _number(pvalue: float) -> float:

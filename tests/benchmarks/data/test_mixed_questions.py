@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from acid_causal.errors import OptionError
+from acid_causal.synthetic import KINDS_OF_PAIRS, KINDS_OF_Z
 from benchmarks.data.mixed_model import MOST_LEVELS, RELATIONS
-from benchmarks.data.mixed_questions import GIVEN, PAIRS, draw_question
+from benchmarks.data.mixed_questions import draw_question
 
-CELLS = list(itertools.product(PAIRS, GIVEN, RELATIONS, (False, True)))
+CELLS = list(itertools.product(KINDS_OF_PAIRS, KINDS_OF_Z, RELATIONS, (False, True)))
 
 
 @pytest.mark.parametrize("d_z", [0, 1, 3])
