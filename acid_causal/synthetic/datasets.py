@@ -116,14 +116,8 @@ def null_datasets(stream: str, count: int, n: int, d_z: int, seed: int) -> Label
         return six_models(count, n, d_z, label=0, seed=seed)
     generator = seeded("benchmark", "null", stream, n, d_z, seed)
     if stream in _LEAST_SHARE:
-        least_share = _LEAST_SHARE[stream]
-        return _null_categories(
-            lambda structure: _any_kinds(structure, least_share, generator),
-            count,
-            n,
-            d_z,
-            generator,
-        )
+        kinds = partial(_any_kinds, least_share=_LEAST_SHARE[stream], generator=generator)
+        return _null_categories(kinds, count, n, d_z, generator)
     config = replace(_STREAMS[stream], wide=0.0, max_batch=32)
     source = Stream(config, seed)
     parts: list[tuple[Tensor, Tensor, Tensor]] = []

@@ -12,7 +12,14 @@ import torch
 from scipy import stats
 
 from acid_causal.errors import OptionError
-from acid_causal.synthetic import QUESTION_DOMAINS, null_datasets, random_dag_questions
+from acid_causal.synthetic import (
+    KINDS_OF_PAIRS,
+    KINDS_OF_Z,
+    QUESTION_DOMAINS,
+    null_datasets,
+    null_datasets_of_kinds,
+    random_dag_questions,
+)
 from acid_causal.synthetic.datasets import _eligible
 from acid_causal.synthetic.draws import seeded
 from acid_causal.synthetic.structures import Structure, driven, random_dags
@@ -108,6 +115,35 @@ def test_kinds_of_the_streams_with_categories(d_z: int) -> None:
                     assert len(levels) > 40
 
 
+@pytest.mark.parametrize("pair", KINDS_OF_PAIRS)
+@pytest.mark.parametrize("given", KINDS_OF_Z)
+def test_datasets_have_the_kinds_asked_for(pair: str, given: str) -> None:
+    drawn = null_datasets_of_kinds(pair, given, 40, 60, 3, seed=1)
+    assert drawn.x.shape == drawn.y.shape == (40, 60, 1)
+    assert not drawn.label.any()
+    assert drawn.categorical is not None
+    of_both, of_z = drawn.categorical.split([2, 3], dim=1)
+    assert (of_both.sum(dim=1) == pair.split("-").count("category")).all()
+    if pair == "numeric-category":  # either of them
+        assert 5 < int(of_both[:, 0].sum()) < 35
+    expected = {"numeric": [0, 0, 0], "categorical": [1, 1, 1], "mixed": [0, 1, 0]}[given]
+    assert of_z.int().tolist() == [expected] * 40
+    table = torch.cat([drawn.x, drawn.y, drawn.z], dim=2)
+    few = torch.stack([(column.sort().values.diff() > 0).sum() < 12 for column in columns(table)])
+    assert torch.equal(few.view(40, 5), drawn.categorical)
+
+
+def columns(table: torch.Tensor) -> torch.Tensor:
+    return table.mT.flatten(0, 1)
+
+
+def test_unknown_kinds_are_told_with_the_closest() -> None:
+    with pytest.raises(OptionError, match="Did you mean 'numeric-category'"):
+        null_datasets_of_kinds("numeric-categories", "mixed", 2, 50, 1, seed=0)
+    with pytest.raises(OptionError, match="kind of Z 'none'"):
+        null_datasets_of_kinds("numeric-category", "none", 2, 50, 1, seed=0)
+
+
 def test_without_z_exact_tests_reject_as_many_as_they_should() -> None:
     """Rank correlation, Kruskal and Wallis' test, chi-square: by the kinds of X and Y."""
     drawn = null_datasets("some-categories", 200, 300, 0, seed=3)
@@ -126,6 +162,31 @@ def test_without_z_exact_tests_reject_as_many_as_they_should() -> None:
     for of_kinds in pvalues.values():
         assert len(of_kinds) > 40
         assert stats.binomtest(sum(p < 0.05 for p in of_kinds), len(of_kinds), 0.05).pvalue > 0.001
+
+
+def test_given_a_category_groups_of_a_number_differ_as_often_as_they_should() -> None:
+    """Kruskal and Wallis' test of the number by the category, within each level of Z."""
+    drawn = null_datasets_of_kinds("numeric-category", "categorical", 80, 400, 1, seed=5)
+    assert drawn.categorical is not None
+    rejected = marginally = 0
+    for x, y, z, kinds in zip(drawn.x, drawn.y, drawn.z, drawn.categorical, strict=True):
+        number, level = (y, x) if kinds[0] else (x, y)
+        rejected += kruskal(number[:, 0].numpy(), level[:, 0].numpy(), z[:, 0].numpy()) < 0.05
+        marginally += kruskal(number[:, 0].numpy(), level[:, 0].numpy(), np.zeros(400)) < 0.05
+    assert rejected <= stats.binom.ppf(0.999, 80, 0.05)
+    assert marginally > stats.binom.ppf(0.9999, 80, 0.05)  # Z is a common cause of some
+
+
+def kruskal(number: np.ndarray, levels: np.ndarray, z: np.ndarray) -> float:
+    """Tests within each level of Z, and combines the statistics, which add up to chi-square."""
+    statistic, freedom = 0.0, 0
+    for value in np.unique(z):
+        groups = [number[(z == value) & (levels == level)] for level in np.unique(levels)]
+        groups = [group for group in groups if len(group) >= 5]
+        if len(groups) > 1:
+            statistic += stats.kruskal(*groups).statistic
+            freedom += len(groups) - 1
+    return float(stats.chi2.sf(statistic, freedom)) if freedom else 1.0
 
 
 def test_given_a_category_chi_square_rejects_as_many_as_it_should() -> None:
