@@ -69,6 +69,10 @@ def run(job: Job) -> Results:
 
 def report(rows: pd.DataFrame, picture: Path) -> str:
     """Prints the Type I error by kinds and number of rows, and draws it."""
+    orders = {"pair": KINDS_OF_PAIRS, "given": KINDS_OF_Z}  # one member of Z is never mixed
+    rows = rows.sort_values(
+        list(orders), key=lambda column: column.map(orders[str(column.name)].index), kind="stable"
+    )
     draw_levels(rows, "type_1_at_05", LEVELS["type_1_at_05"], picture)
     sizes = sorted(rows["n"].unique())
     header = ("X and Y", "Z", "method", *(f"n = {n}" for n in sizes), "at .01", "ms a test")
