@@ -290,11 +290,7 @@ def normalise_question(i: Any, j: Any, cond: Any, d: int) -> Question:
     """
     x, y = _index(i, d), _index(j, d)
     z = tuple(sorted({_index(k, d) for k in _members(cond)}))
-    if x == y:
-        raise InputError(f"a variable cannot be tested against itself (column {x})")
-    if x in z or y in z:
-        both = [k for k in (x, y) if k in z]
-        raise InputError(f"column {both[0]} is tested and conditioned on at once; S = {z}")
+    _check_disjoint((x,), (y,), z)
     return min(x, y), max(x, y), z
 
 
@@ -321,13 +317,17 @@ def normalise_sets(x: Any, y: Any, cond: Any, d: int) -> tuple[Columns, Columns,
     for name, part in (("x", of_x), ("y", of_y)):
         if not part:
             raise InputError(f"{name} has no column; a test needs at least one")
-    both = sorted({*of_x} & {*of_y})
-    if both:
-        raise InputError(f"a variable cannot be tested against itself (column {both[0]})")
-    both = sorted({*of_x, *of_y} & {*of_z})
-    if both:
-        raise InputError(f"column {both[0]} is tested and conditioned on at once; S = {of_z}")
+    _check_disjoint(of_x, of_y, of_z)
     return of_x, of_y, of_z
+
+
+def _check_disjoint(x: Columns, y: Columns, z: Columns) -> None:
+    for k in x:
+        if k in y:
+            raise InputError(f"a variable cannot be tested against itself (column {k})")
+    for k in (*x, *y):
+        if k in z:
+            raise InputError(f"column {k} is tested and conditioned on at once; S = {z}")
 
 
 def _members(part: Any, what: str = _CONDITIONING_SET) -> list[Any]:

@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from acid_causal.synthetic import LabelledDatasets
 from benchmarks.harness.folds import as_questions
 from benchmarks.harness.jobs import Experiment, Job, Results
 from benchmarks.harness.tables import aligned
@@ -131,31 +132,48 @@ def run(job: Job) -> Results:
     drawn = null_datasets(
         str(job["stream"]), job.number("datasets"), job.number("n"), job.number("d_z"), job.seed
     )
-    if drawn.categorical is None:
-        method = get_method(job.method)
-        questions = as_questions(drawn.x, drawn.y, drawn.z)
-        pvalues, seconds = timed(method.in_batches or method.pvalues, questions)
-    else:
-        answer = mixed_method(job.method)
-        pvalues, seconds = timed(
-            lambda asked: [answer(table, codes) for table, codes in asked], questions_of(drawn)
-        )
+    pvalues, seconds = ask(job.method, drawn)
     quantiles = np.quantile(pvalues, PROBABILITIES)
     return {
-        **{name: float((pvalues < level).mean()) for name, level in LEVELS.items()},
+        **errors_of(pvalues),
         "ks_distance": float(stats.kstest(pvalues, "uniform").statistic),
         "quantiles": " ".join(f"{quantile:.5g}" for quantile in quantiles),
         "seconds_per_test": seconds,
     }
 
 
-def timed(
-    ask: Callable[[list[Any]], Sequence[float]], questions: list[Any]
+def ask(name: str, drawn: LabelledDatasets) -> tuple[NDArray[np.float64], float]:
+    """Asks a test about datasets.
+
+    Args:
+        name: of the test; where the datasets have categories, of one of mixed tables.
+        drawn: the datasets.
+
+    Returns:
+        The p-values, and the seconds a question.
+    """
+    if drawn.categorical is None:
+        method = get_method(name)
+        questions = as_questions(drawn.x, drawn.y, drawn.z)
+        return _timed(method.in_batches or method.pvalues, questions)
+    answer = mixed_method(name)
+    return _timed(
+        lambda asked: [answer(table, codes) for table, codes in asked], questions_of(drawn)
+    )
+
+
+def errors_of(pvalues: NDArray[np.float64]) -> dict[str, float]:
+    """Returns the Type I error at each level, by its column."""
+    return {name: float((pvalues < level).mean()) for name, level in LEVELS.items()}
+
+
+def _timed(
+    answer: Callable[[list[Any]], Sequence[float]], questions: list[Any]
 ) -> tuple[NDArray[np.float64], float]:
     """Asks questions; returns their p-values and the seconds a question."""
-    ask(questions[:1])  # imports and weights are not timed
+    answer(questions[:1])  # imports and weights are not timed
     start = time.perf_counter()
-    pvalues = np.asarray(ask(questions))
+    pvalues = np.asarray(answer(questions))
     return pvalues, (time.perf_counter() - start) / len(questions)
 
 

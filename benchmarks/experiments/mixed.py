@@ -120,7 +120,7 @@ def run(job: Job) -> Results:
 
 def report(rows: pd.DataFrame, picture: Path) -> str:
     """Prints means over cells by relation and kinds, and draws them."""
-    rows = _in_order(rows)
+    rows = in_order(rows)
     draw_mixed(rows, LEVEL, picture)
     header = ("relation", "X and Y", "Z", "method", "cells", "AUC", "Type I", "power", "ms a test")
     cells = [
@@ -139,9 +139,10 @@ def report(rows: pd.DataFrame, picture: Path) -> str:
     return "\n".join([caption, *notes, "", aligned(header, cells)])
 
 
-def _in_order(rows: pd.DataFrame) -> pd.DataFrame:
-    """Sorts rows by relation and by the kinds of variables, which not every |Z| has."""
+def in_order(rows: pd.DataFrame) -> pd.DataFrame:
+    """Sorts rows by relation, if they have one, and by kinds, which not every |Z| has."""
     orders = {"relation": RELATIONS, "pair": KINDS_OF_PAIRS, "given": KINDS_OF_Z}
+    orders = {name: order for name, order in orders.items() if name in rows}
     return rows.sort_values(
         list(orders),
         key=lambda column: column.map(orders[str(column.name)].index),

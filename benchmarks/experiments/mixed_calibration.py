@@ -10,11 +10,12 @@ from pathlib import Path
 import pandas as pd
 
 from acid_causal.synthetic import KINDS_OF_PAIRS, KINDS_OF_Z, null_datasets_of_kinds
-from benchmarks.experiments.calibration import LEVELS, timed
+from benchmarks.experiments.calibration import LEVELS, ask, errors_of
+from benchmarks.experiments.mixed import ALL, in_order
 from benchmarks.harness.jobs import Experiment, Job, Results
 from benchmarks.harness.tables import aligned
 from benchmarks.methods.andrey import MIXED_TESTS
-from benchmarks.methods.mixed import ALL_CATEGORICAL, mixed_method, questions_of
+from benchmarks.methods.mixed import ALL_CATEGORICAL
 from benchmarks.pictures.mixed import draw_levels
 
 SAMPLE_SIZES, DIMENSIONS, DATASETS = (200, 500, 2000), (1, 2, 5), 1000
@@ -22,7 +23,6 @@ QUICK_SAMPLE_SIZES, QUICK_DIMENSIONS, QUICK_DATASETS = (100,), (2,), 20
 FIRST_SEED = 12_000_000
 
 METHODS = ("acid", *MIXED_TESTS, *ALL_CATEGORICAL)
-ALL = ("category-category", "categorical")
 
 
 def make_jobs(methods: Sequence[str], quick: bool) -> list[Job]:
@@ -59,20 +59,13 @@ def run(job: Job) -> Results:
         job.number("d_z"),
         job.seed,
     )
-    answer = mixed_method(job.method)
-    pvalues, seconds = timed(
-        lambda asked: [answer(table, codes) for table, codes in asked], questions_of(drawn)
-    )
-    errors = {name: float((pvalues < level).mean()) for name, level in LEVELS.items()}
-    return {**errors, "seconds_per_test": seconds}
+    pvalues, seconds = ask(job.method, drawn)
+    return {**errors_of(pvalues), "seconds_per_test": seconds}
 
 
 def report(rows: pd.DataFrame, picture: Path) -> str:
     """Prints the Type I error by kinds and number of rows, and draws it."""
-    orders = {"pair": KINDS_OF_PAIRS, "given": KINDS_OF_Z}  # one member of Z is never mixed
-    rows = rows.sort_values(
-        list(orders), key=lambda column: column.map(orders[str(column.name)].index), kind="stable"
-    )
+    rows = in_order(rows)
     draw_levels(rows, "type_1_at_05", LEVELS["type_1_at_05"], picture)
     sizes = sorted(rows["n"].unique())
     header = ("X and Y", "Z", "method", *(f"n = {n}" for n in sizes), "at .01", "ms a test")

@@ -100,15 +100,19 @@ class OtherTester:
 
     def _pvalue(self, question: Question) -> float:
         x, y, cond = question
-        n, asked = self._rows, named(self._table.columns, Task(0, (x,), (y,), cond))
+        n = self._rows
         if n < MIN_SAMPLES:
-            self._notices.warn("rows", f"only {n} complete rows for {asked}: p = 1")
+            self._notices.warn("rows", f"only {n} complete rows for {self._named(question)}: p = 1")
             return 1.0
         if self._name in _OF_CORRELATIONS and n - len(cond) < _LEAST_FREEDOM:
-            self._notices.warn("full", f"{n} rows are too few for {asked}: p = 1")
+            self._notices.warn("full", f"{n} rows are too few for {self._named(question)}: p = 1")
             return 1.0
         pvalue = float(self._test(x, y, cond))
         return 1.0 if np.isnan(pvalue) else min(max(pvalue, 0.0), 1.0)
+
+    def _named(self, question: Question) -> str:
+        x, y, cond = question
+        return named(self._table.columns, Task(0, (x,), (y,), cond))
 
 
 def _check_levels(values: Float[Array, "n d"], names: Sequence[str], test: str) -> None:
