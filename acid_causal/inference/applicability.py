@@ -28,7 +28,8 @@ from acid_causal.errors import Notices
 from acid_causal.inference.batching import Task
 from acid_causal.inference.encoding_cache import EncodedQuestions
 from acid_causal.inference.rank_limits import GAP, LITTLE_NOISE, VOLATILITY, kinds_by_rank
-from acid_causal.inference.rows import TIES, Rows
+from acid_causal.inference.rows.measures import TIES
+from acid_causal.inference.rows.rows import Rows
 from acid_causal.weights.checkpoint import TrainedModel
 
 Array = NDArray[np.float64]
@@ -204,12 +205,13 @@ def _ties(q: _Question) -> str | None:
         codes = [k for k in q.task.cond if _may_be_codes(q.rows, k)]
         if not codes:
             return None
+        levels = q.rows.measures.distinct_values(codes[0])
         return (
-            f"{q.shown} conditions on a column of {q.rows.distinct_values(codes[0])} different "
-            "whole numbers, which regressions cannot fit if they are codes of unordered "
-            "categories: if so, pass categorical=[...]"
+            f"{q.shown} conditions on a column of {levels} different whole numbers, which "
+            "regressions cannot fit if they are codes of unordered categories: if so, pass "
+            "categorical=[...]"
         )
-    if not any(q.rows.tie_chance(k) > TIES for k in columns):
+    if not any(q.rows.measures.tie_chance(k) > TIES for k in columns):
         return None
     return (
         f"{q.shown} holds a column of few different values, and {q.model.name} was trained on "
@@ -229,9 +231,10 @@ def _categories(q: _Question) -> str | None:
 
 
 def _may_be_codes(rows: Rows, column: int) -> bool:
+    measures = rows.measures
     return (
-        TIES < rows.tie_chance(column) < _SEVEN_LEVELS
-        and rows.distinct_values(column) <= _MOST_CODES
+        TIES < measures.tie_chance(column) < _SEVEN_LEVELS
+        and measures.distinct_values(column) <= _MOST_CODES
         and rows.may_be_codes(column)
     )
 
@@ -251,7 +254,8 @@ def _serial_rows(q: _Question) -> str | None:
     for given in ((), q.task.cond):  # the first needs no regression, and nearly always tells
         for part in (q.task.x, q.task.y):
             numbers = [k for k in part if q.rows.width(k) == 1]
-            if max((q.rows.serial_correlation(k, given) for k in numbers), default=0.0) <= least:
+            correlations = (q.rows.measures.serial_correlation(k, given) for k in numbers)
+            if max(correlations, default=0.0) <= least:
                 return None
     return (
         f"neighbouring rows of {q.shown} are alike: unless the table was sorted, they are a time "

@@ -16,7 +16,7 @@ from acid_causal.calibration.facts import Facts, TargetFacts
 from acid_causal.calibration.reference import summarise
 from acid_causal.inference.batching import Task
 from acid_causal.inference.nulls.predictions import predict
-from acid_causal.inference.rows import Rows
+from acid_causal.inference.rows.rows import Rows
 from acid_causal.model import ACIDModel, Conditioning, Layout, TargetEncoding
 from acid_causal.tables.inputs import Columns
 

@@ -17,7 +17,7 @@ from acid_causal.inference.encoding_cache import EncodedQuestions, Encodings, Pl
 from acid_causal.inference.nulls.interface import Null
 from acid_causal.inference.pair_grids import grids
 from acid_causal.inference.result import CITestResult, independent_result
-from acid_causal.inference.rows import Rows
+from acid_causal.inference.rows.rows import Rows
 from acid_causal.model import ACIDModel
 from acid_causal.tables.inputs import Columns
 from acid_causal.weights.checkpoint import TrainedModel
@@ -149,5 +149,7 @@ def _undetermined(
         if not is_known
     }
     return tuple(
-        column for column in columns if column in unknown and not rows.is_function_of(column, given)
+        column
+        for column in columns
+        if column in unknown and not rows.measures.is_function_of(column, given)
     )

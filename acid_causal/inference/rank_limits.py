@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from acid_causal.inference.batching import Task
 from acid_causal.inference.encoding_cache import EncodedQuestions, Place
-from acid_causal.inference.rows import Rows
+from acid_causal.inference.rows.rows import Rows
 from acid_causal.tables.inputs import Columns
 
 Array = NDArray[np.float64]
@@ -55,7 +55,7 @@ def kinds_by_rank(questions: EncodedQuestions) -> list[tuple[str, ...]]:
 
 def _has_gap(task: Task, rows: Rows) -> bool:
     wide = _WIDE + _WIDE_BY_CHANCE / rows.n
-    return any(rows.widest_gap(k) > wide for k in task.cond)
+    return any(rows.measures.widest_gap(k) > wide for k in task.cond)
 
 
 def _volatile(questions: EncodedQuestions) -> set[tuple[Columns, Columns]]:

@@ -39,7 +39,7 @@ from acid_causal.inference.result import (
     CITestResult as CITestResult,  # a public name of this module, too
 )
 from acid_causal.inference.result import independent_result
-from acid_causal.inference.rows import Rows
+from acid_causal.inference.rows.rows import Rows
 from acid_causal.settings import answering_settings
 from acid_causal.tables.column_types import Ordered, Selection
 from acid_causal.tables.inputs import (
@@ -317,12 +317,12 @@ class Tester:
                 "rows", f"only {rows.n} complete rows for {named(self.columns, task)}: p = 1"
             )
             return None
+        is_constant = rows.measures.is_constant
         x, y, cond = (
-            tuple(k for k in part if not rows.is_constant(k))
-            for part in (task.x, task.y, task.cond)
+            tuple(k for k in part if not is_constant(k)) for part in (task.x, task.y, task.cond)
         )
         if not x or not y:
-            names = [self.columns[k] for k in (*task.x, *task.y) if rows.is_constant(k)]
+            names = [self.columns[k] for k in (*task.x, *task.y) if is_constant(k)]
             self._notices.warn(
                 "constant",
                 f"constant columns are independent of everything (p = 1): {', '.join(names)}",

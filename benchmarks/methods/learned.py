@@ -10,7 +10,7 @@ from torch import Tensor
 
 from acid_causal import ci_test, load_model
 from acid_causal.calibration.facts import Facts
-from acid_causal.inference.rows import Rows
+from acid_causal.inference.rows.rows import Rows
 from acid_causal.tables.inputs import join_tables
 from acid_causal.weights.checkpoint import TrainedModel
 from benchmarks.methods.method import Array, Question
@@ -56,7 +56,7 @@ def _is_changed(question: Question, model: TrainedModel) -> bool:
     """Says whether the tester leaves out columns or rows of a question's table."""
     table, _ = join_tables(*question, missing="raise")
     rows = Rows(table, (), model.network)
-    return rows.repeated > 0 or any(map(rows.is_constant, range(rows.d)))
+    return rows.repeated > 0 or any(map(rows.measures.is_constant, range(rows.d)))
 
 
 def _ask(questions: Sequence[Question], model: TrainedModel) -> tuple[Array, NDArray[np.bool_]]:

@@ -14,7 +14,7 @@ import torch
 from acid_causal import load_sachs
 from acid_causal.calibration.reference import Reference
 from acid_causal.errors import AcidWarning
-from acid_causal.inference.rows import REPEATED
+from acid_causal.inference.rows.rows import REPEATED
 from acid_causal.inference.tester import Tester, ci_test
 from acid_causal.tables.inputs import Table
 from acid_causal.weights.checkpoint import TrainedModel
@@ -213,8 +213,8 @@ def test_one_value_in_each_cell_is_a_function(model: TrainedModel) -> None:
     code[0] += 1  # one row that differs is enough
     tester = Tester(np.column_stack([code, x, z]).astype(float), model=model)
     rows = tester._all_rows
-    assert not rows.is_function_of(0, (2,))
-    assert rows.is_function_of(2, (0,))
+    assert not rows.measures.is_function_of(0, (2,))
+    assert rows.measures.is_function_of(2, (0,))
 
 
 def test_serial_rows(tiny_model: TrainedModel) -> None:

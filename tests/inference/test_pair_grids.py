@@ -8,7 +8,7 @@ import torch
 
 from acid_causal.inference.encoding_cache import Encodings, Place
 from acid_causal.inference.pair_grids import Grid, grids
-from acid_causal.inference.rows import Rows
+from acid_causal.inference.rows.rows import Rows
 from acid_causal.tables.inputs import read_table
 from acid_causal.weights.checkpoint import TrainedModel
 

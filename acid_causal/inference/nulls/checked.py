@@ -23,7 +23,7 @@ from acid_causal.inference.encoding_cache import EncodedQuestions
 from acid_causal.inference.nulls.interface import Array, PValues
 from acid_causal.inference.nulls.permuted_encodings import PermutedEncodings
 from acid_causal.inference.nulls.sequential import make_plan
-from acid_causal.inference.rows import Rows
+from acid_causal.inference.rows.rows import Rows
 from acid_causal.model import ACIDModel
 from acid_causal.weights.checkpoint import TrainedModel
 
@@ -93,13 +93,14 @@ class CheckedNull:
 
     def _is_sure(self, task: Task, pvalue: float, rows: Rows) -> bool:
         """Returns whether a rejection needs no check: the fitted null is that of every table."""
+        tie_chance = rows.measures.tie_chance
         return bool(
             not task.cond
             and pvalue <= _SURE * self._plan.alpha
             and len(task.x) == len(task.y) == 1
             and rows.n in self._known_n
             and self._network.config.transform != "standardise"
-            and max(rows.tie_chance(task.x[0]), rows.tie_chance(task.y[0])) <= _TIES
+            and max(tie_chance(task.x[0]), tie_chance(task.y[0])) <= _TIES
         )
 
     def _check(

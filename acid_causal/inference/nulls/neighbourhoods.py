@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float, Int64
 from numpy.typing import NDArray
 
-from acid_causal.inference.row_hashes import Hashes, mix
+from acid_causal.inference.rows.hashes import Hashes, mix
 
 # Smallest number of rows in a cell. In small cells a permutation preserves the dependence on Z
 # better; between 3 and 10 the choice has little effect (benchmarks/LOG.md).

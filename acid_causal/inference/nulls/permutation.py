@@ -18,8 +18,8 @@ from acid_causal.inference.encoding_cache import EncodedQuestions, Place, encode
 from acid_causal.inference.nulls.interface import Array, PValues
 from acid_causal.inference.nulls.neighbourhoods import neighbourhoods, permutations
 from acid_causal.inference.nulls.sequential import fewest_draws
-from acid_causal.inference.row_hashes import read_content
-from acid_causal.inference.rows import Rows
+from acid_causal.inference.rows.hashes import read_content
+from acid_causal.inference.rows.rows import Rows
 from acid_causal.model import ACIDModel, Conditioning
 
 # With fewer permutations no p-value could be as small as .05.

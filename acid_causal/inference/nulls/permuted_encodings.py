@@ -19,8 +19,8 @@ from acid_causal.inference.batching import Task
 from acid_causal.inference.encoding_cache import EncodedQuestions, Place
 from acid_causal.inference.nulls.interface import Array
 from acid_causal.inference.nulls.neighbourhoods import Integers, neighbourhoods, permutations
-from acid_causal.inference.row_hashes import Content, Hashes, ranks, read_content
-from acid_causal.inference.rows import Rows
+from acid_causal.inference.rows.hashes import Content, Hashes, ranks, read_content
+from acid_causal.inference.rows.rows import Rows
 from acid_causal.model import ACIDModel, TargetEncoding
 from acid_causal.model.heads import CrossCovarianceHead, squared_norms
 from acid_causal.model.numerics import eigh

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from acid_causal.inference.nulls.neighbourhoods import SMALLEST, neighbourhoods, permutations
-from acid_causal.inference.row_hashes import Content, ranks, read_content
+from acid_causal.inference.rows.hashes import Content, ranks, read_content
 
 
 def content(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> Content:

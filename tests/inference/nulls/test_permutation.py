@@ -17,8 +17,8 @@ from torch import nn
 from acid_causal import acid
 from acid_causal.errors import OptionError
 from acid_causal.inference.nulls.neighbourhoods import neighbourhoods, permutations
-from acid_causal.inference.row_hashes import read_content
-from acid_causal.inference.rows import Rows
+from acid_causal.inference.rows.hashes import read_content
+from acid_causal.inference.rows.rows import Rows
 from acid_causal.inference.tester import Tester, ci_test
 from acid_causal.model.acid import Conditioning, TargetEncoding
 from acid_causal.weights.checkpoint import TrainedModel

@@ -10,7 +10,7 @@ from acid_causal.inference.batching import Task
 from acid_causal.inference.encoding_cache import EncodedQuestions, Encodings
 from acid_causal.inference.nulls import permuted_encodings
 from acid_causal.inference.nulls.permuted_encodings import PermutedEncodings
-from acid_causal.inference.rows import Rows
+from acid_causal.inference.rows.rows import Rows
 from acid_causal.inference.tester import Tester
 from acid_causal.weights.checkpoint import TrainedModel
 from acid_causal.weights.shared import shared_model

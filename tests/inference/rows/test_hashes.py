@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from acid_causal.inference.row_hashes import distinct_rows, mix, ranks, read_content
+from acid_causal.inference.rows.hashes import distinct_rows, mix, ranks, read_content
 
 
 def table(seed: int, n: int = 40, d: int = 5, levels: int | None = None) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from acid_causal.inference.rows import Rows
+from acid_causal.inference.rows.rows import Rows
 from acid_causal.inference.tester import Tester
 from acid_causal.tables.inputs import Table
 from acid_causal.weights.checkpoint import TrainedModel, load_model
