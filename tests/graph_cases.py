@@ -10,7 +10,8 @@ import pytest
 from oracle import DSeparationTester
 
 from acid_causal.discovery.bootstrap import GraphFrequencies
-from acid_causal.discovery.discovery import Discovery, Edge, Separation
+from acid_causal.discovery.discovery import Discovery
+from acid_causal.discovery.evidence import Edge, Separation
 from acid_causal.discovery.mixed_graph import links
 from acid_causal.discovery.search import graph_search
 from acid_causal.tables.inputs import Table

@@ -14,6 +14,7 @@ TESTED_IN = {
     "cli/models.py": "cli/test_cli.py",
     "cli/output.py": "cli/test_cli.py",
     "defaults.py": "cli/test_cli.py",
+    "discovery/evidence.py": "discovery/test_discovery.py",
     "discovery/provenance.py": "discovery/test_discovery.py",
     "discovery/search/meeks_rules.py": "discovery/search/test_orientation.py",
     "discovery/tetrad.py": "discovery/test_knowledge.py",

@@ -4,13 +4,10 @@ It runs PC or FCI with ACID, optionally repeats the search on samples of the row
 object with all edges, separations, warnings and the provenance.
 """
 
-import math
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,16 +15,17 @@ import numpy as np
 
 from acid_causal import defaults
 from acid_causal.discovery.bootstrap import GraphFrequencies, bootstrap_graphs
-from acid_causal.discovery.comparison import GraphDifference, compare
-from acid_causal.discovery.conversion import to_frame, to_networkx
+from acid_causal.discovery.evidence import Conflict, Edge, Names, Separation, collect_evidence
 from acid_causal.discovery.knowledge import Knowledge
 from acid_causal.discovery.markov import MarkovCheck, check_markov
-from acid_causal.discovery.mixed_graph import Endpoints, links
+from acid_causal.discovery.mixed_graph import Endpoints
 from acid_causal.discovery.provenance import describe_run
 from acid_causal.discovery.search.graph_search import GraphSearch, load_options, search_graph
 from acid_causal.discovery.search.other_tests import ACID_TEST
-from acid_causal.discovery.stability import ALPHAS, StabilityPath, adjusted_pvalues, stability_path
-from acid_causal.discovery.summary import html_summary, text_summary
+from acid_causal.discovery.stability import ALPHAS, StabilityPath, stability_path
+from acid_causal.discovery.views.comparison import GraphDifference, compare
+from acid_causal.discovery.views.conversion import to_frame, to_networkx
+from acid_causal.discovery.views.summary import html_summary, text_summary
 from acid_causal.errors import check_fraction, check_level, require, warn, whole_number
 from acid_causal.inference.processes import check_n_jobs
 from acid_causal.tables.column_types import Ordered, Selection
@@ -39,94 +37,8 @@ if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
 
-Names = tuple[str, ...]
-
 # Rows that a discovery keeps, for pictures.
 SAMPLE_ROWS = 500
-
-
-@dataclass(frozen=True)
-class Edge:
-    """An edge of the graph.
-
-    Attributes:
-        a, b: the two variables.
-        mark: read from a to b, as in `a --> b`; see `acid_causal.discovery.mixed_graph.meaning`.
-        pvalue: the largest p-value over all conditioning sets tested for this pair. The edge is
-            there because even this one is at most alpha, or because it is required; a required edge
-            is tested once, with an empty conditioning set.
-        given: the conditioning set with that p-value.
-        tests: number of conditioning sets tested.
-        required: whether background knowledge keeps the edge, whatever the data say.
-        confidence: share of the sampled graphs in which the pair is adjacent; None without samples.
-        marks: share of the sampled graphs with each mark from a to b; "" stands for no edge.
-        statistic: the test's statistic given that set. It ranks edges whose p-values are equal, as
-            the smallest ones of a permutation test are.
-        adjusted: the p-value adjusted for the false discovery rate over all pairs; see
-            `acid_causal.discovery.stability.adjusted_pvalues`. None if the edge is required.
-    """
-
-    a: str
-    b: str
-    mark: str
-    pvalue: float
-    given: Names
-    tests: int
-    required: bool = False
-    confidence: float | None = None
-    marks: Mapping[str, float] = field(default_factory=dict)
-    statistic: float = math.nan
-    adjusted: float | None = None
-
-    def __str__(self) -> str:
-        return f"{self.a} {self.mark} {self.b}"
-
-    @property
-    def mark_confidence(self) -> float | None:
-        """Share of the sampled graphs with this very mark; None without samples."""
-        return None if self.confidence is None else self.marks.get(self.mark, 0.0)
-
-
-@dataclass(frozen=True)
-class Separation:
-    """A pair of variables without an edge.
-
-    Attributes:
-        a, b: the two variables.
-        pvalue: the largest p-value over all conditioning sets tested.
-        given: the conditioning set with that p-value.
-        sets: all sets that separate the pair at the level alpha, with their p-values; empty if only
-            background knowledge forbids the edge.
-        tests: number of conditioning sets tested.
-        forbidden: whether background knowledge forbids the edge, whatever the data say.
-        confidence: share of the sampled graphs in which the pair is adjacent; None without samples.
-    """
-
-    a: str
-    b: str
-    pvalue: float
-    given: Names
-    sets: tuple[tuple[Names, float], ...]
-    tests: int
-    forbidden: bool = False
-    confidence: float | None = None
-
-
-@dataclass(frozen=True)
-class Conflict:
-    """A collider a --> middle <-- b that gave way, as another one wants one of its edges.
-
-    Attributes:
-        a, middle, b: the variables; a and b are not adjacent, and no set that separates them has
-            the middle one.
-    """
-
-    a: str
-    middle: str
-    b: str
-
-    def __str__(self) -> str:
-        return f"{self.a} --> {self.middle} <-- {self.b}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -320,7 +232,7 @@ def discover(
         if bootstrap
         else None
     )
-    edges, separations = _collect_evidence(data.columns, found, frequencies, knowledge, alpha)
+    edges, separations = collect_evidence(data.columns, found, frequencies, knowledge, alpha)
     messages = (
         *notes_on(data),
         *_notes_on_size(found, max_size),
@@ -331,18 +243,6 @@ def discover(
     )
     for message in messages:
         warn(message)
-    path = None
-    if found.settings["null"] != "checked":
-        path = stability_path(
-            found.pvalues,
-            data.columns,
-            method=method,
-            alpha=alpha,
-            orient_by=found.oriented_by,
-            max_size=max_size,
-            knowledge=knowledge,
-            alphas=[level for level in ALPHAS if level >= found.least_alpha],
-        )
     markov = None
     if check:
         tester_options = {"model": search["model"], **divided, **options}
@@ -361,9 +261,25 @@ def discover(
         describe_run(data, found, search, samples if bootstrap else None),
         frequencies,
         tuple(Conflict(*(data.columns[k] for k in triple)) for triple in found.conflicts),
-        path,
+        _path(data, found, search),
         markov,
         _sample(data),
+    )
+
+
+def _path(table: Table, found: GraphSearch, search: Mapping[str, Any]) -> StabilityPath | None:
+    """Returns the graph at other levels; None where p-values hold for the level of the search."""
+    if found.settings["null"] == "checked":
+        return None
+    return stability_path(
+        found.pvalues,
+        table.columns,
+        method=search["method"],
+        alpha=search["alpha"],
+        orient_by=found.oriented_by,
+        max_size=search["max_size"],
+        knowledge=search["knowledge"],
+        alphas=[level for level in ALPHAS if level >= found.least_alpha],
     )
 
 
@@ -374,78 +290,6 @@ def _sample(table: Table) -> Table:
         return table
     drawn = np.random.default_rng(0).choice(n, SAMPLE_ROWS, replace=False)
     return table.take(np.sort(drawn))
-
-
-# ---- edges and separations ---------------------------------------------------------------------
-
-
-def _collect_evidence(
-    columns: Names,
-    found: GraphSearch,
-    frequencies: GraphFrequencies | None,
-    knowledge: Knowledge,
-    alpha: float,
-) -> tuple[tuple[Edge, ...], tuple[Separation, ...]]:
-    """Collects the edges and separations of all pairs, each with its tests and confidence."""
-    tests: dict[tuple[int, int], list[tuple[float, Names, float]]] = defaultdict(list)
-    for question, pvalue in found.pvalues.items():
-        i, j, cond = question
-        given = tuple(columns[k] for k in cond)
-        tests[i, j].append((pvalue, given, found.statistics[question]))
-    # Of equal p-values the one with the smallest statistic; of equal statistics the first one,
-    # which has the smallest set.
-    worst = {
-        pair: max(asked, key=lambda test: (test[0], -test[2])) for pair, asked in tests.items()
-    }
-    shares = None if frequencies is None else frequencies.adjacency()
-    linked = {(min(a, b), max(a, b)): (a, b, mark) for a, b, mark in links(found.endpoints)}
-    edges, separations = [], []
-    pairs = list(combinations(range(len(columns)), 2))
-    adjusted = adjusted_pvalues(
-        np.array([worst[pair][0] for pair in pairs]),
-        np.array([not _is_known(knowledge, *(columns[k] for k in pair)) for pair in pairs]),
-    )
-    for pair, of_pair in zip(pairs, adjusted.tolist(), strict=True):
-        (pvalue, given, statistic), asked = worst[pair], tests[pair]
-        share = None if shares is None else float(shares[pair])
-        if pair in linked:
-            a, b, mark = linked[pair]
-            edges.append(
-                Edge(
-                    columns[a],
-                    columns[b],
-                    mark,
-                    pvalue,
-                    given,
-                    len(asked),
-                    required=knowledge.requires(columns[a], columns[b]),
-                    confidence=share,
-                    marks={} if frequencies is None else frequencies.marks(a, b),
-                    statistic=statistic,
-                    adjusted=None if math.isnan(of_pair) else of_pair,
-                )
-            )
-        else:
-            a_name, b_name = (columns[k] for k in pair)
-            sets = tuple((names, p) for p, names, _ in asked if p > alpha)
-            separations.append(
-                Separation(
-                    a_name,
-                    b_name,
-                    pvalue,
-                    given,
-                    sets,
-                    len(asked),
-                    forbidden=knowledge.keeps_apart(a_name, b_name),
-                    confidence=share,
-                )
-            )
-    edges.sort(key=lambda edge: (-(edge.confidence or 0.0), edge.pvalue, -edge.statistic))
-    return tuple(edges), tuple(separations)
-
-
-def _is_known(knowledge: Knowledge, a: str, b: str) -> bool:
-    return knowledge.requires(a, b) or knowledge.keeps_apart(a, b)
 
 
 # ---- notes -------------------------------------------------------------------------------------

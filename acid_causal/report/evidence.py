@@ -4,7 +4,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from acid_causal.discovery.discovery import Discovery, Edge, Separation
+from acid_causal.discovery.discovery import Discovery
+from acid_causal.discovery.evidence import Edge, Separation
 from acid_causal.discovery.mixed_graph import meaning
 from acid_causal.report.labels import arrow, isolated, pvalue_text
 from acid_causal.tables.inputs import Columns

@@ -19,7 +19,8 @@ from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyBboxPatch, Polygon
 
-from acid_causal.discovery.discovery import Discovery, Edge
+from acid_causal.discovery.discovery import Discovery
+from acid_causal.discovery.evidence import Edge
 from acid_causal.discovery.mixed_graph import ends, meaning
 from acid_causal.files import write_atomically
 from acid_causal.report.graph_layout import FONT_SIZE, Array, Layout, lay_out

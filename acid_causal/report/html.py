@@ -22,7 +22,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from acid_causal.discovery.discovery import Discovery, Edge, Separation
+from acid_causal.discovery.discovery import Discovery
+from acid_causal.discovery.evidence import Edge, Separation
 from acid_causal.discovery.mixed_graph import meaning
 from acid_causal.files import write_atomically
 from acid_causal.report.commands import python_lines, shell_lines

@@ -10,8 +10,8 @@ import pydot
 import pytest
 from graph_cases import HOSTILE, made_discovery
 
-from acid_causal.discovery.conversion import to_networkx
 from acid_causal.discovery.discovery import Discovery
+from acid_causal.discovery.views.conversion import to_networkx
 from acid_causal.report.graph_files import (
     edges_table,
     sepsets_table,

@@ -8,7 +8,7 @@ import pytest
 from graph_cases import HOSTILE, made_discovery
 from PIL import Image
 
-from acid_causal.discovery.discovery import Edge
+from acid_causal.discovery.evidence import Edge
 from acid_causal.report.graph_picture import (
     DOUBTFUL,
     FIRM,

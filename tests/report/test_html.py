@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from graph_cases import HOSTILE, made_discovery, made_sample
 
-from acid_causal.discovery.discovery import Conflict
+from acid_causal.discovery.evidence import Conflict
 from acid_causal.discovery.markov import MarkovCheck, Violation
 from acid_causal.discovery.stability import StabilityPath
 from acid_causal.report.html import render, write_report

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from acid_causal.errors import InputError
 
 if TYPE_CHECKING:
-    from acid_causal.discovery.discovery import Discovery, Edge
+    from acid_causal.discovery.discovery import Discovery
+from acid_causal.discovery.evidence import Edge
 
 
 @dataclass(frozen=True)

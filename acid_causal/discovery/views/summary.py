@@ -5,7 +5,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from acid_causal.discovery.discovery import Discovery, Edge
+    from acid_causal.discovery.discovery import Discovery
+from acid_causal.discovery.evidence import Edge
 
 # Number of edges shown, the first of the sorted list.
 _IN_TEXT, _IN_HTML = 5, 30

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from acid_causal.discovery.discovery import Discovery, Edge, discover
+from acid_causal.discovery.discovery import Discovery, discover
+from acid_causal.discovery.evidence import Edge
 from acid_causal.weights.checkpoint import TrainedModel
 
 
