@@ -1,5 +1,6 @@
 """Shared pieces: tiny trained models, so that no test depends on the shipped weights' values."""
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,16 @@ from acid_causal.weights.checkpoint import TrainedModel
 from acid_causal.weights.recipe import Recipe
 
 torch.set_num_threads(1)
+
+# Half a million objects of modules live as long as the session. To look for garbage among them
+# takes half a second each time, so that is not done while they are loaded, nor afterwards.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 # ---- the checks of signatures, which only tests have -------------------------------
