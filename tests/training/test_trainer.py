@@ -33,7 +33,7 @@ RECIPE = Recipe(
         e=16, layers=1, attention_heads=2, head_count=4, smoother_rank=16, dropout=0.1
     ),
     stream=StreamConfig(entries=800, n=(30, 60), d_z=(0, 3)),
-    training=TrainingConfig(steps=12, checkpoint_every=4, warmup=3),
+    training=TrainingConfig(steps=6, checkpoint_every=2, warmup=2),
 )
 # One step that moves no weight by more than 1e-12: what a run starts from remains.
 HARDLY_TRAINED = replace(RECIPE, training=TrainingConfig(steps=1, learning_rate=1e-12))
@@ -62,14 +62,14 @@ def interrupted_at(batch: int) -> Iterator[None]:
 
 def test_resuming_equals_never_stopping(tmp_path: Path) -> None:
     expected = trained(RECIPE, tmp_path / "whole")
-    with interrupted_at(10):  # the last checkpoint is at 8
+    with interrupted_at(5):  # the last checkpoint is at 4
         trained(RECIPE, tmp_path / "cut")
-    assert read_tensors(tmp_path / "cut" / "state.safetensors")[1]["step"] == 8
+    assert read_tensors(tmp_path / "cut" / "state.safetensors")[1]["step"] == 4
     resumed = trained(RECIPE, tmp_path / "cut", resume=True)
     for name, tensor in expected.items():
         torch.testing.assert_close(resumed[name], tensor, rtol=0, atol=0, msg=name)
     whole, cut = (read_metrics(tmp_path / k / "metrics.jsonl") for k in ("whole", "cut"))
-    assert [m["step"] for m in cut] == list(range(1, 13))
+    assert [m["step"] for m in cut] == list(range(1, 7))
     assert [m["loss"] for m in cut] == [m["loss"] for m in whole]
 
 
@@ -85,7 +85,7 @@ def test_a_failed_checkpoint_leaves_the_last_one_whole(
     def save(
         self: Trainer, model: ACIDModel, optimiser: torch.optim.Adam, progressed: Progress
     ) -> None:
-        if progressed.step == 8:
+        if progressed.step == 4:
             monkeypatch.setattr(os, "fsync", full_disk)
         original(self, model, optimiser, progressed)
         saved.append(progressed.step)
@@ -93,7 +93,7 @@ def test_a_failed_checkpoint_leaves_the_last_one_whole(
     monkeypatch.setattr(Trainer, "_save", save)
     with pytest.raises(WriteError, match=r"cannot write '.*state.*': No space left"):
         trained(RECIPE, tmp_path)
-    assert saved == [4]
+    assert saved == [2]
     monkeypatch.undo()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["metrics.jsonl", "state.safetensors"]
     assert trained(RECIPE, tmp_path, resume=True)
@@ -110,16 +110,16 @@ def test_a_run_is_not_overwritten_or_mixed(tmp_path: Path) -> None:
 def test_resuming_before_the_first_checkpoint(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"no checkpoint yet.*start without --resume"):
         trained(RECIPE, tmp_path, resume=True)
-    with interrupted_at(2):  # the first checkpoint is at 4
+    with interrupted_at(1):  # the first checkpoint is at 2
         trained(RECIPE, tmp_path)
     with pytest.raises(ModelError, match=r"no checkpoint yet.*start without --resume"):
         trained(RECIPE, tmp_path, resume=True)
     assert trained(RECIPE, tmp_path)
-    assert len(read_metrics(tmp_path / "metrics.jsonl")) == 12
+    assert len(read_metrics(tmp_path / "metrics.jsonl")) == 6
 
 
 def test_another_number_of_processes_is_refused(tmp_path: Path) -> None:
-    with interrupted_at(5):
+    with interrupted_at(3):
         trained(RECIPE, tmp_path)
     state = tmp_path / "state.safetensors"
     tensors, header = read_tensors(state)
@@ -140,13 +140,13 @@ def test_trained_model_file(tmp_path: Path, head: str) -> None:
     assert path is not None
     model = load_model(path)
     assert model.recipe == recipe
-    assert model.history["steps"] == 12
+    assert model.history["steps"] == 6
     assert model.history["hours"] >= 0
     onward = train_model(
         recipe, tmp_path / "onward", device="cpu", start=path, null_questions=1000, progress=False
     )
     assert onward is not None
-    assert load_model(onward).history["steps"] == 24
+    assert load_model(onward).history["steps"] == 12
 
 
 @pytest.mark.parametrize(
