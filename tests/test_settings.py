@@ -106,7 +106,7 @@ def test_no_setting_moves_an_answer(change: Any, table: np.ndarray, expected: li
 
 
 def graphs(table: np.ndarray) -> list[np.ndarray]:
-    table = table[:90, :4]  # where the edges are
+    table = table[:90, :3]  # a collider
     plain = pc(table, 0.05, acid, show_progress=False).G.graph
     return [plain, discover(table).endpoints, discover(table, method="fci").endpoints]
 
