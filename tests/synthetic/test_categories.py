@@ -49,7 +49,7 @@ def test_batches_hold_categories_as_indicators() -> None:
     config = StreamConfig(entries=4000, n=(60, 200), d_z=(0, 6), six_models=0.0, categories=1.0)
     stream = Stream(config, 3)
     seen = set()
-    for k in range(60):
+    for k in range(40):
         batch = stream[k]
         assert batch.widths is not None
         assert batch.z.shape[2] == sum(batch.widths)

@@ -26,7 +26,7 @@ def test_batch_is_a_function_of_seed_and_number() -> None:
 def test_batches_keep_to_their_bounds() -> None:
     config = StreamConfig(entries=6000, n=(60, 120), d_z=(0, 4), targets=(3, 5))
     sources = set()
-    for number in range(60):
+    for number in range(30):
         batch = Stream(config, 0)[number]
         count, t, n, d_x = batch.x.shape
         assert batch.z.shape[:2] == (count, n)
@@ -169,7 +169,7 @@ def test_long_tables_are_drawn_now_and_then() -> None:
 def test_targets_of_coarse_batches_have_few_values() -> None:
     config = StreamConfig(entries=3000, n=(50, 60), six_models=0.3, coarse=0.5)
     counts = []
-    for number in range(25):
+    for number in range(16):
         batch, before = Stream(config, 3)[number], Stream(replace(config, coarse=0.0), 3)[number]
         assert torch.equal(batch.z, before.z)
         assert torch.equal(batch.dependent, before.dependent)
