@@ -1,5 +1,7 @@
 """What regressions leave of a target, and what they say of it."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import torch
@@ -11,9 +13,15 @@ from acid_causal.model.regression.smoothers import fit_smoothers
 LINEAR, ADDITIVE, JOINT, BEST, EVEN, CLOSE, DEVIATIONS = range(7)
 
 
+@cache
+def network(directions: bool) -> ACIDModel:
+    """Returns the network whose regressions are asked; none of its weights matter."""
+    return ACIDModel(ModelConfig(transform="values", learned_directions=directions)).eval()
+
+
 def regress(v: torch.Tensor, z: torch.Tensor, *, directions: bool = False) -> Regressed:
     """Regresses columns (n, t) on Z (n, d_z), both in the user's units."""
-    model = ACIDModel(ModelConfig(transform="values", learned_directions=directions)).eval()
+    model = network(directions)
     with torch.no_grad():
         given = model.encode_conditioning(model.transform(z[None]))
         return model._regress(model.transform(v[None]).mT, given)[1]
