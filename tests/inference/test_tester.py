@@ -70,7 +70,7 @@ def test_settings_tell_what_the_columns_are(tiny_model: TrainedModel) -> None:
 
 
 def test_batches_and_caches_move_nothing(tiny_model: TrainedModel, table: np.ndarray) -> None:
-    asked = questions(5)
+    asked = questions(4)
     expected = pvalues(Tester(table, model=tiny_model), asked)
     alone = Tester(table, model=tiny_model, batch_entries=1, cache_bytes=0)
     np.testing.assert_allclose(pvalues(alone, asked), expected, atol=TOLERANCE)
@@ -82,7 +82,7 @@ def test_batches_and_caches_move_nothing(tiny_model: TrainedModel, table: np.nda
 
 
 @pytest.mark.filterwarnings("ignore:a deterministic relation")
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=16, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), d_z=st.integers(0, 4))
 def test_invariances(tiny_model: TrainedModel, seed: int, d_z: int) -> None:
     rng = np.random.default_rng(seed)
@@ -307,7 +307,7 @@ def test_fingerprint_knows_data_weights_and_options(
 def test_threads_copies_and_pickles_answer_alike(
     tiny_model: TrainedModel, table: np.ndarray
 ) -> None:
-    asked = questions(5)
+    asked = questions(4)
     tester = Tester(table, model=tiny_model, cache_bytes=20_000)
     expected = pvalues(tester, asked)
     with ThreadPoolExecutor(4) as pool:

@@ -60,7 +60,7 @@ def test_the_level_is_exact_where_neighbours_are_exchangeable(
 ) -> None:
     """With no Z, or one of two values, even a network without training gives exact p-values."""
     rng = np.random.default_rng(0)
-    tests, level = 60, 0.2
+    tests, level = 40, 0.2
     rejected = 0
     for _ in range(tests):
         z = rng.integers(0, 2, size=(30, 1)) if kind == "two values" else np.zeros((30, 1))
@@ -114,7 +114,7 @@ def test_tables_of_few_values_are_shuffled_well(tiny_model: TrainedModel) -> Non
 
 
 @pytest.mark.filterwarnings("ignore:a deterministic relation")
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), d_z=st.integers(0, 3), levels=st.sampled_from([None, 3]))
 def test_invariances(tiny_model: TrainedModel, seed: int, d_z: int, levels: int | None) -> None:
     rng = np.random.default_rng(seed)
