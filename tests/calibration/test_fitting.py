@@ -37,7 +37,7 @@ def network() -> ACIDModel:
 
 @pytest.fixture(scope="module")
 def null(network: ACIDModel) -> NullDistribution:
-    return fit_null(network, STREAM, seed=0, questions=4000, progress=False)
+    return fit_null(network, STREAM, seed=0, questions=2500, progress=False)
 
 
 def fresh_questions(

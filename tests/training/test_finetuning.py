@@ -219,9 +219,9 @@ def test_it_ends_when_nothing_more_is_gained(
     rate: float,
 ) -> None:
     """The weights are those that answered held-out questions best: here the first ones."""
-    monkeypatch.setattr(finetuning, "_CHECK_EVERY", 2)
+    monkeypatch.setattr(finetuning, "_CHECK_EVERY", 1)
     model = tuned(table, parent, steps=20, learning_rate=rate, progress=True)
-    said = f"ended after {2 * PATIENCE} of 20, as no more was gained"
+    said = f"ended after {PATIENCE} of 20, as no more was gained"
     assert said in capsys.readouterr().err
     assert same_weights(model, parent)
     assert model.history["finetuned"][0]["steps"] == model.history["steps"] == 0
