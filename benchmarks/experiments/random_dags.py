@@ -24,7 +24,7 @@ from benchmarks.harness.folds import (
 )
 from benchmarks.harness.jobs import Experiment, Job, Results
 from benchmarks.harness.tables import aligned
-from benchmarks.methods import get_method
+from benchmarks.methods import FAST, get_method
 from benchmarks.metrics.ci_metrics import METRICS, metrics_of
 from benchmarks.pictures.domains import draw_domains
 
@@ -53,6 +53,7 @@ LEVEL = 0.05
 
 METHODS = (
     "acid",
+    FAST,
     "kcit",
     "rcit",
     "andrey-rcot",

@@ -22,6 +22,7 @@ from acid_causal.errors import AcidWarning
 from benchmarks.harness import search
 from benchmarks.harness.jobs import Experiment, Job, Results
 from benchmarks.harness.tables import aligned
+from benchmarks.methods import FAST
 from benchmarks.methods.andrey import TESTS
 from benchmarks.metrics import graph_metrics
 from benchmarks.metrics.endpoints import Endpoints, to_text
@@ -29,9 +30,9 @@ from benchmarks.pictures.sachs.graph import draw_sachs
 
 ALPHA = 0.05
 QUICK_METHODS = ("acid", "acid-checked", "kci", "rcit", "fisherz")
-METHODS = (*QUICK_METHODS, *TESTS)
+METHODS = (*QUICK_METHODS, FAST, *TESTS)
 # Other versions of tests that are drawn; with a panel for each the picture could not be read.
-NOT_DRAWN = ("acid-checked", *TESTS)
+NOT_DRAWN = ("acid-checked", FAST, *TESTS)
 # Resampled; KCI would take most of an hour.
 FAST_METHODS = ("acid", "acid-checked", "rcit", "fisherz", "andrey-rcot")
 ALGORITHMS: tuple[search.Algorithm, ...] = ("pc", "fci")

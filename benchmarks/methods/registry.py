@@ -18,6 +18,7 @@ from benchmarks.methods.method import Method
 DEFAULT_MODEL = defaults.MODEL
 # Trained as the paper's model: on the six data models alone, with links MLP-16.
 AS_IN_THE_PAPER = "acid:acid-mlp16"
+FAST = "acid:acid-fast"
 PERMUTATION, CHECKED = "acid-permutation", "acid-checked"
 
 _SIZED_NULL = 'trained on the six data models alone; null="sized", given n and d_z.'

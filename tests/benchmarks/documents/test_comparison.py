@@ -23,7 +23,7 @@ def test_one_row_a_test() -> None:
 def test_means_are_those_of_the_rows() -> None:
     rows, _ = committed(RANDOM_DAGS)
     cells = rows[(rows["method"] == "acid") & rows["domain"].isin(comparison.ROUGH)]
-    (acid,) = [line for line in comparison.table().splitlines() if line.startswith("| ACID")]
+    (acid,) = [line for line in comparison.table().splitlines() if line.startswith("| ACID |")]
     assert f"| {cells['auc'].mean():.2f} / {cells['type_1'].mean():.2f} |" in acid
 
 

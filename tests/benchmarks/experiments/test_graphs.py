@@ -131,4 +131,4 @@ def test_every_cell_has_its_rows() -> None:
     assert not absent
     cells = rows.groupby(["mechanism", "d", "n"])["method"].nunique()
     assert len(cells) == 27
-    assert cells.min() == 4
+    assert cells.min() == 5
