@@ -249,8 +249,8 @@ def test_the_picture_of_sachs_leads_with_acid(
 def test_sachs_jobs_and_report(tmp_path: Path) -> None:
     experiment = sachs_graph.SACHS_GRAPH
     full = experiment.jobs(experiment.methods, False)
-    assert sum(job["rows"] == "all" for job in full) == 1 + 8 * 2 * 3
-    assert sum(job["rows"] == "bootstrap" for job in full) == 20 * 5
+    assert sum(job["rows"] == "all" for job in full) == 1 + 9 * 2 * 3
+    assert sum(job["rows"] == "bootstrap" for job in full) == 20 * 6
     jobs = experiment.jobs(["fisherz"], True)
     rows = [attempt(experiment, job, 1) for job in jobs]
     picture = tmp_path / "sachs-graph.png"
