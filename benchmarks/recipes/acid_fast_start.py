@@ -69,7 +69,9 @@ def _main_directions(network: ACIDModel, stream: Stream) -> Float[Tensor, "heads
     with torch.no_grad():
         for index in range(BATCHES):
             score_pairs(network.eval(), transform_batch(stream[index], network.transform))
-    _, vectors = torch.linalg.eigh(torch.stack(covariances).sum(0))
+    variances, vectors = torch.linalg.eigh(torch.stack(covariances).sum(0))
+    kept = variances[:, -WIDTH:].sum(1) / variances.sum(1)
+    print("share of the variance that is kept, by head:", *(f"{share:.3f}" for share in kept))
     return vectors[:, :, -WIDTH:]
 
 

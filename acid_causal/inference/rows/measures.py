@@ -8,6 +8,7 @@ from jaxtyping import Float, Int64
 from numpy.typing import NDArray
 
 from acid_causal.model.transform import rank_normal
+from acid_causal.tables.inputs import Columns
 
 # A column is discrete if two rows have equal values with at least this probability: that of twenty
 # equally frequent values.
@@ -89,7 +90,7 @@ class Measures:
 
     # ---- functions of discrete columns ---------------------------------------------
 
-    def is_function_of(self, column: int, given: tuple[int, ...]) -> bool:
+    def is_function_of(self, column: int, given: Columns) -> bool:
         """Returns whether a column is constant within each cell of equal values of `given`.
 
         False if fewer than half of the rows share a cell with another row.
@@ -109,7 +110,7 @@ class Measures:
             self._function_of[key] = in_cells and bool((least == largest).all())
         return self._function_of[key]
 
-    def _cells(self, given: tuple[int, ...]) -> Cells:
+    def _cells(self, given: Columns) -> Cells:
         """Returns the index of each row's cell of equal values of some columns."""
         if (key := frozenset(given)) not in self._cells_of:
             values = np.stack([self._column(k) for k in given], axis=1)
@@ -119,7 +120,7 @@ class Measures:
 
     # ---- rows in the order of time -------------------------------------------------
 
-    def serial_correlation(self, column: int, given: tuple[int, ...] = ()) -> float:
+    def serial_correlation(self, column: int, given: Columns = ()) -> float:
         """Returns the lag-one autocorrelation of a column's normal scores over the rows.
 
         Args:
