@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from acid_causal.errors import InputError
+from acid_causal.errors import InputError, listed
 from acid_causal.tables.inputs import Columns
 
 # Batches of targets per round. The conditioning sets of a round are encoded together, since small
@@ -32,6 +32,12 @@ class Task:
     x: Columns
     y: Columns
     cond: Columns
+
+
+def named(columns: Sequence[str], task: Task) -> str:
+    """Formats a question with the names of its columns."""
+    tested = ", ".join(columns[k] for k in (*task.x, *task.y))
+    return f"({tested} | {listed([columns[k] for k in task.cond])})"
 
 
 def require_room(task: Task, n: int, size: int) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from acid_causal.errors import ModelError, Notices
 from acid_causal.inference.applicability import Applicability
 from acid_causal.inference.batching import Task
+from acid_causal.inference.degenerate import undetermined
 from acid_causal.inference.encoding_cache import EncodedQuestions, Encodings, Place, TargetKey
 from acid_causal.inference.nulls.interface import Null
 from acid_causal.inference.pair_grids import grids
@@ -64,7 +65,10 @@ class Engine:
         places = self.encodings.encode(wanted, rows)
         results, clear, reduced = {}, [], []
         for task in tasks:
-            x, y = (_undetermined(part, task.cond, places, rows) for part in (task.x, task.y))
+            x, y = (
+                undetermined(part, task.cond, places[task.cond, part].determined.tolist(), rows)
+                for part in (task.x, task.y)
+            )
             if (x, y) == (task.x, task.y):
                 clear.append(task)
                 continue
@@ -135,21 +139,3 @@ class Engine:
         statistic = np.empty(len(tasks))
         statistic[indices] = torch.cat(logits).double().cpu().numpy()
         return statistic
-
-
-def _undetermined(
-    columns: Columns, given: Columns, places: Mapping[TargetKey, Place], rows: Rows
-) -> Columns:
-    """Returns the columns that are not functions of the conditioning set."""
-    known = places[given, columns].determined.tolist()
-    # A category is determined if all of its levels are.
-    unknown = {
-        column
-        for column, is_known in zip(rows.components(columns), known, strict=True)
-        if not is_known
-    }
-    return tuple(
-        column
-        for column in columns
-        if column in unknown and not rows.measures.is_function_of(column, given)
-    )

@@ -10,7 +10,6 @@ import json
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, SupportsIndex
@@ -26,11 +25,11 @@ from acid_causal.errors import (
     ModelError,
     Notices,
     check_level,
-    listed,
     unknown,
     whole_number,
 )
-from acid_causal.inference.batching import Task, by_conditioning_set, require_room
+from acid_causal.inference.batching import Task, by_conditioning_set, named, require_room
+from acid_causal.inference.degenerate import Refusal, without_constants
 from acid_causal.inference.engine import Engine
 from acid_causal.inference.nulls.factory import make_null
 from acid_causal.inference.nulls.permutation import FEWEST
@@ -43,7 +42,6 @@ from acid_causal.inference.rows.rows import Rows
 from acid_causal.settings import answering_settings
 from acid_causal.tables.column_types import Ordered, Selection
 from acid_causal.tables.inputs import (
-    MIN_SAMPLES,
     Columns,
     Question,
     as_table,
@@ -74,9 +72,6 @@ OPTIONS = frozenset(
     }
 )
 
-# Rows less columns of Z and a mean. With fewer, what regressions leave of any two variables is
-# nearly the same.
-_LEAST_FREEDOM = 3
 # Part of the fingerprint: raise it with any change of p-values, so that old caches are refused.
 ALGORITHM = 7
 
@@ -285,8 +280,9 @@ class Tester:
                 rows = Rows(self.table, columns, self._network) if columns else self._all_rows
                 ready = []
                 for task in group:
-                    reduced = self._without_constants(task, rows)
-                    if reduced is None:
+                    reduced = without_constants(task, rows, self.columns)
+                    if isinstance(reduced, Refusal):
+                        self._notices.warn(reduced.kind, reduced.message)
                         results[task.index] = independent_result(rows.n)
                     else:
                         require_room(reduced, rows.n, len(rows.components(reduced.cond)))
@@ -309,34 +305,6 @@ class Tester:
         for task in tasks:
             groups[tuple(sorted(incomplete & {*task.x, *task.y, *task.cond}))].append(task)
         return groups
-
-    def _without_constants(self, task: Task, rows: Rows) -> Task | None:
-        """Drops constant columns; None if the answer is p = 1 without asking the network."""
-        if rows.n < MIN_SAMPLES:
-            self._notices.warn(
-                "rows", f"only {rows.n} complete rows for {named(self.columns, task)}: p = 1"
-            )
-            return None
-        is_constant = rows.measures.is_constant
-        x, y, cond = (
-            tuple(k for k in part if not is_constant(k)) for part in (task.x, task.y, task.cond)
-        )
-        if not x or not y:
-            names = [self.columns[k] for k in (*task.x, *task.y) if is_constant(k)]
-            self._notices.warn(
-                "constant",
-                f"constant columns are independent of everything (p = 1): {', '.join(names)}",
-            )
-            return None
-        left = rows.n - 1 - len(rows.components(cond))
-        if left < _LEAST_FREEDOM:
-            self._notices.warn(
-                "full",
-                f"{rows.n} rows are too few for {named(self.columns, task)}: regressions on so "
-                "many variables leave nothing (p = 1)",
-            )
-            return None
-        return replace(task, x=x, y=y, cond=cond)
 
     # ---- copies -----------------------------------------------------------------
 
@@ -381,12 +349,6 @@ class Tester:
             f"Tester({self.n} rows, {self.d} columns, model={self.model.name!r}, "
             f"null={self.null!r}, device={str(self.device)!r})"
         )
-
-
-def named(columns: Sequence[str], task: Task) -> str:
-    """Formats a question with the names of its columns."""
-    tested = ", ".join(columns[k] for k in (*task.x, *task.y))
-    return f"({tested} | {listed([columns[k] for k in task.cond])})"
 
 
 def ci_test(

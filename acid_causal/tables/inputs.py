@@ -39,6 +39,9 @@ Columns = tuple[int, ...]
 Question = tuple[int, int, Columns]
 
 MIN_SAMPLES = 4
+# Rows less columns of Z and a mean. With fewer, what regressions leave of any two variables is
+# nearly the same.
+_LEAST_FREEDOM = 3
 _CONDITIONING_SET = "the conditioning set"
 
 
@@ -270,6 +273,16 @@ def read_question(question: Any, d: int) -> Question:
     except TypeError as error:
         raise InputTypeError(expected) from error
     return normalise_question(i, j, cond, d)
+
+
+def are_too_few(n: int, d_z: int) -> bool:
+    """Says whether regressions on Z leave too little of n rows for a test.
+
+    Args:
+        n: number of rows.
+        d_z: number of columns of Z, as a test reads them.
+    """
+    return n - 1 - d_z < _LEAST_FREEDOM
 
 
 def normalise_question(i: Any, j: Any, cond: Any, d: int) -> Question:

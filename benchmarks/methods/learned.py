@@ -10,6 +10,8 @@ from torch import Tensor
 
 from acid_causal import ci_test, load_model
 from acid_causal.calibration.facts import Facts
+from acid_causal.inference.batching import Task
+from acid_causal.inference.degenerate import undetermined, without_constants
 from acid_causal.inference.rows.rows import Rows
 from acid_causal.tables.inputs import join_tables
 from acid_causal.weights.checkpoint import TrainedModel
@@ -34,48 +36,69 @@ def one_by_one(questions: Sequence[Question], model: str, null: str | None = Non
 def in_batches(questions: Sequence[Question], model: str) -> list[float]:
     """Answers many questions of one shape in batches, which is faster.
 
-    The p-values are those of `ci_test` up to rounding. Questions for which the tester drops rows or
-    columns, or in which Z determines X or Y, are answered one by one.
+    The p-values are those of `ci_test` up to rounding. Degenerate questions are answered one by
+    one; see `acid_causal.inference.degenerate`.
     """
-    loaded = load(model)
-    x, y, z = questions[0]
-    entries = sum(part.size for part in (x, y, z) if part is not None)
+    asked = [_Asked(question, load(model)) for question in questions]
+    entries = sum(part.size for part in questions[0] if part is not None)
     step = max(1, _ENTRIES // entries)
     pvalues = np.empty(len(questions))
-    single = [k for k, question in enumerate(questions) if _is_changed(question, loaded)]
+    single = [k for k, one in enumerate(asked) if one.is_degenerate()]
     together = np.setdiff1d(np.arange(len(questions)), single)
     for start in range(0, len(together), step):
         batch = together[start : start + step]
-        pvalues[batch], determined = _ask([questions[k] for k in batch], loaded)
+        pvalues[batch], determined = _ask([asked[k] for k in batch], load(model))
         single += batch[determined].tolist()
     pvalues[single] = one_by_one([questions[k] for k in single], model)
     return pvalues.tolist()
 
 
-def _is_changed(question: Question, model: TrainedModel) -> bool:
-    """Says whether the tester leaves out columns or rows of a question's table."""
-    table, _ = join_tables(*question, missing="raise")
-    rows = Rows(table, (), model.network)
-    return rows.repeated > 0 or any(map(rows.measures.is_constant, range(rows.d)))
+class _Asked:
+    """A question as the tester sees it.
+
+    Args:
+        question: the arrays.
+        model: the model that is asked.
+    """
+
+    def __init__(self, question: Question, model: TrainedModel) -> None:
+        self.arrays = question
+        self._table, columns = join_tables(*question, missing="raise")
+        self._task = Task(0, *columns)
+        self._rows = Rows(self._table, (), model.network)
+
+    def is_degenerate(self) -> bool:
+        """Says whether the network is asked about fewer rows or columns, or not at all."""
+        asked = without_constants(self._task, self._rows, self._table.columns)
+        return self._rows.repeated > 0 or asked != self._task
+
+    def is_determined(self, of_x: Sequence[bool], of_y: Sequence[bool]) -> bool:
+        """Says whether Z determines X or Y; the network predicts these components exactly."""
+        task, rows = self._task, self._rows
+        return any(
+            undetermined(part, task.cond, known, rows) != part
+            for part, known in ((task.x, of_x), (task.y, of_y))
+        )
 
 
-def _ask(questions: Sequence[Question], model: TrainedModel) -> tuple[Array, NDArray[np.bool_]]:
+def _ask(asked: Sequence[_Asked], model: TrainedModel) -> tuple[Array, NDArray[np.bool_]]:
     """Returns the p-values, and for which questions Z determines X or Y."""
-    network, n = model.network, len(questions[0][0])
+    network, n = model.network, len(asked[0].arrays[0])
 
     def read(parts: Sequence[Array | None]) -> Tensor:
         arrays = [np.empty((n, 0)) if part is None else part for part in parts]
         return network.transform(torch.from_numpy(np.stack(arrays))).to(network.reads)
 
-    x, y, z = (read(parts) for parts in zip(*questions, strict=True))
+    x, y, z = (read(parts) for parts in zip(*(one.arrays for one in asked), strict=True))
     with torch.inference_mode():
         conditioning = network.encode_conditioning(z)
         # Components of a variable, (count, 1, n, d).
         of_x, of_y = (network.encode_targets(v[:, None], conditioning) for v in (x, y))
         statistic = network.score(of_x, of_y).double().numpy()
     null = model.null.fitted(model.default_null)
-    determined = of_x.determined.any(dim=1) | of_y.determined.any(dim=1)
-    return np.exp(null.logsf(statistic, Facts.of_encodings(of_x, of_y))), determined.numpy()
+    known = zip(asked, of_x.determined.tolist(), of_y.determined.tolist(), strict=True)
+    determined = np.array([one.is_determined(*exactly) for one, *exactly in known])
+    return np.exp(null.logsf(statistic, Facts.of_encodings(of_x, of_y))), determined
 
 
 @cache

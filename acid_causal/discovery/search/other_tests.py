@@ -10,18 +10,16 @@ from causallearn.utils.cit import CIT
 from jaxtyping import Float
 
 from acid_causal.errors import InputError, Notices, OptionError, listed, warn
-from acid_causal.inference.batching import Task
-from acid_causal.inference.tester import named
+from acid_causal.inference.batching import Task, named
 from acid_causal.tables.column_types import MOST_LEVELS
 from acid_causal.tables.columns import Array
-from acid_causal.tables.inputs import MIN_SAMPLES, Question, Table
+from acid_causal.tables.inputs import MIN_SAMPLES, Question, Table, are_too_few
 
 ACID_TEST = "acid"
 # Tests of levels alone, to which the codes of categories are levels like others.
 _OF_LEVELS = ("chisq", "gsq")
-# Tests of partial correlations, and rows less columns of Z that they need.
+# Tests of partial correlations.
 _OF_CORRELATIONS = ("fisherz", "mv_fisherz")
-_LEAST_FREEDOM = 3
 
 
 class Answer(NamedTuple):
@@ -104,7 +102,7 @@ class OtherTester:
         if n < MIN_SAMPLES:
             self._notices.warn("rows", f"only {n} complete rows for {self._named(question)}: p = 1")
             return 1.0
-        if self._name in _OF_CORRELATIONS and n - len(cond) < _LEAST_FREEDOM:
+        if self._name in _OF_CORRELATIONS and are_too_few(n, len(cond)):
             self._notices.warn("full", f"{n} rows are too few for {self._named(question)}: p = 1")
             return 1.0
         pvalue = float(self._test(x, y, cond))

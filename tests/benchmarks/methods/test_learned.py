@@ -39,6 +39,17 @@ def test_models_of_the_papers_are_asked_with_the_sized_null() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::acid_causal.errors.AcidWarning")
+@pytest.mark.parametrize("d_z", [8, 9, 10])
+def test_sets_that_leave_few_rows_are_answered_as_alone(d_z: int) -> None:
+    """With 12 rows a set of 8 leaves enough for a test, and one of 9 does not."""
+    method, asked = get_method("acid"), questions(d_z, count=3, n=12)
+    assert method.in_batches is not None
+    got = method.in_batches(asked)
+    np.testing.assert_allclose(got, method.pvalues(asked), atol=1e-3)
+    assert (got == [1.0] * 3) == (d_z > 8)
+
+
+@pytest.mark.filterwarnings("ignore::acid_causal.errors.AcidWarning")
 def test_what_cannot_go_in_a_batch_is_asked_alone() -> None:
     asked = questions(2)
     x, y, z = asked[0]
