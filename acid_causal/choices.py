@@ -9,5 +9,6 @@ ORIENT = ("first", "both", "separation", "strongest", "clearest", "maxp", "joint
 MISSING = ("raise", "drop")
 # Null distributions that are fitted and stored with the weights; and all.
 FITTED = ("conditional", "sized", "pooled")
-RESAMPLING = ("permutation", "checked")  # they are asked at a level
+# Those drawn from the user's table at a level; with the option for their number of draws.
+RESAMPLING = {"permutation": "permutations", "checked": "draws"}
 NULLS = (*FITTED, *RESAMPLING)

@@ -22,7 +22,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from acid_causal.choices import RESAMPLING
 from acid_causal.errors import InputError, InputTypeError, missing_extra, unknown
 from acid_causal.inference.tester import OPTIONS, Tester
 from acid_causal.tables.columns import is_pandas
@@ -106,7 +105,8 @@ class ACID:
         """
         if data is not None:
             self._turn_to(data)
-        if self.tester.null in RESAMPLING and "alpha" not in self._options:
+        # P-values for every level need no tester for this one.
+        if self.tester.least_alpha > 0 and "alpha" not in self._options:
             self._decide_at(significance_level)
         result = self.tester.test(self._column(X), self._column(Y), map(self._column, Z))
         self.statistic_, self.p_value_ = result

@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acid_causal import defaults
-from acid_causal.choices import RESAMPLING
 from acid_causal.errors import InputError, Notices, OptionError, missing_extra, require
+from acid_causal.inference.nulls.factory import takes_level
 from acid_causal.inference.tester import Tester
 from acid_causal.tables.inputs import read_table
 from acid_causal.weights.checkpoint import TrainedModel
@@ -81,7 +81,7 @@ class ACID(CondIndTest):  # type: ignore[misc]
             "permutations": permutations,
             "draws": draws,
         }
-        self._resamples = (null or loaded.default_null) in RESAMPLING
+        self._resamples = takes_level(null or loaded.default_null)
         self._given_alpha = alpha
         self._alpha = defaults.ALPHA if alpha is None else alpha
         # One for all questions, so that each kind is warned of once a run.

@@ -27,6 +27,7 @@ class CountingTester:
     """Answers with `pvalue`, and remembers what it was asked."""
 
     least_alpha = 0.0
+    at_one_level = False
 
     def __init__(self, data: npt.NDArray[np.float64], fingerprint: str = "f" * 64) -> None:
         self.data = np.asarray(data)

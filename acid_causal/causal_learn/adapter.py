@@ -22,7 +22,6 @@ from acid_causal import defaults
 from acid_causal.causal_learn.level import Pair
 from acid_causal.causal_learn.prefetch import BATCH_LIMIT, LevelPrefetch
 from acid_causal.causal_learn.pvalue_file import PValueFile
-from acid_causal.choices import RESAMPLING
 from acid_causal.errors import (
     CacheError,
     InputError,
@@ -33,6 +32,7 @@ from acid_causal.errors import (
     unknown,
     warn,
 )
+from acid_causal.inference.nulls.factory import takes_level
 from acid_causal.inference.tester import OPTIONS, Tester
 from acid_causal.tables.inputs import Question, normalise_question
 
@@ -119,7 +119,7 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
         _check_search(data)
         alpha = alpha_of_search()
         if tester is None:
-            if options.get("null") in RESAMPLING and alpha is not None:
+            if takes_level(options.get("null")) and alpha is not None:
                 options = {"alpha": alpha} | options
             tester = Tester(data, **options)
         else:

@@ -7,7 +7,7 @@ import typer
 
 from acid_causal import defaults
 from acid_causal.choices import METHODS as SEARCHES
-from acid_causal.choices import MISSING, NULLS, ORIENT, ROWS
+from acid_causal.choices import MISSING, NULLS, ORIENT, RESAMPLING, ROWS
 from acid_causal.errors import ModelError, OptionError, check_fraction, check_level, unknown
 from acid_causal.weights.shipped import find_model
 
@@ -220,11 +220,9 @@ def check_options(
     ):
         if value is not None and value not in known:
             raise unknown(kind, value, known)
-    for option, is_given, of_null in (
-        ("--permutations", permutations is not None, "permutation"),
-        ("--draws", draws is not None, "checked"),
-    ):
-        if is_given and null != of_null:
-            raise OptionError(f"{option} needs --null {of_null}")
+    given = {"permutations": permutations, "draws": draws}
+    for of_null, option in RESAMPLING.items():
+        if given[option] is not None and null != of_null:
+            raise OptionError(f"--{option} needs --null {of_null}")
     check_level(alpha)
     check_fraction(fraction)

@@ -269,7 +269,7 @@ def discover(
 
 def _path(table: Table, found: GraphSearch, search: Mapping[str, Any]) -> StabilityPath | None:
     """Returns the graph at other levels; None where p-values hold for the level of the search."""
-    if found.settings["null"] == "checked":
+    if found.at_one_level:
         return None
     return stability_path(
         found.pvalues,

@@ -154,10 +154,10 @@ class Tester:
         self.draws = draws
         self.device = resolve_device(device)
         self._cache_bytes, self._batch_entries = cache_bytes, batch_entries
-        cost = self.permutations if self.null == "permutation" else 1
-        self._processes = Processes(n_jobs if self.device.type == "cpu" else 1, cost)
         self._notices = Notices() if notices is None else notices
         self._begin()
+        n_jobs = n_jobs if self.device.type == "cpu" else 1
+        self._processes = Processes(n_jobs, self._null.cost)
 
     def _begin(self) -> None:
         """Builds the parts that are not pickled."""
@@ -199,6 +199,11 @@ class Tester:
         Below it draws are too few to reject, or may have ended too early.
         """
         return self._null.least_alpha
+
+    @property
+    def at_one_level(self) -> bool:
+        """Whether decisions with the p-values hold at `alpha` alone, and not at larger levels."""
+        return self._null.at_one_level
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from acid_causal import defaults
+from acid_causal.choices import RESAMPLING
 from acid_causal.discovery.discovery import Discovery
 from acid_causal.tables.column_types import CATEGORICAL, ORDERED
 
@@ -98,10 +99,9 @@ def _options(found: Discovery) -> Iterator[tuple[str, Any]]:
     if model["sha256"]:
         yield "model", model.get("file", model["name"])
         yield "null", search["null"]
-        if search["null"] == "permutation":
-            yield "permutations", search["permutations"]
-        if search["null"] == "checked" and search["draws"] is not None:
-            yield "draws", search["draws"]
+        # A number of draws is None unless the null draws.
+        drawn = ((option, search.get(option)) for option in RESAMPLING.values())
+        yield from ((option, count) for option, count in drawn if count is not None)
     else:
         yield "test", model["name"]
     if search["max_size"] is not None:

@@ -56,6 +56,7 @@ class GraphSearch:
         conflicts: colliders that gave way to others; see `Orientation`. FCI reports none.
         oriented_by: the rule by which colliders were oriented; "" for FCI.
         least_alpha: smallest level at which the p-values may be used; see `Tester.least_alpha`.
+        at_one_level: whether they hold at alpha alone; see `Tester.at_one_level`.
     """
 
     endpoints: Endpoints
@@ -69,6 +70,7 @@ class GraphSearch:
     conflicts: tuple[Triple, ...] = ()
     oriented_by: str = ""
     least_alpha: float = 0.0
+    at_one_level: bool = False
 
 
 def search_graph(
@@ -162,6 +164,7 @@ def search_graph(
         conflicts=graph.conflicts,
         oriented_by=graph.rule,
         least_alpha=tester.least_alpha,
+        at_one_level=tester.at_one_level,
     )
 
 

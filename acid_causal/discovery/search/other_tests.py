@@ -46,6 +46,7 @@ class OtherTester:
     """
 
     least_alpha = 0.0
+    at_one_level = False
 
     def __init__(self, table: Table, name: str) -> None:
         values = table.values

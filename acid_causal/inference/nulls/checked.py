@@ -49,6 +49,9 @@ class CheckedNull:
         OptionError: an alpha outside (0, 1), or too few draws for it.
     """
 
+    at_one_level = True
+    # Few questions are checked, and most of these stop early.
+    cost = 1
     beyond_training = "its rejections are checked by permuting the table's own rows"
     needs_predictions = True
 

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from acid_causal.calibration.null import FittedNull
-from acid_causal.choices import FITTED, NULLS
+from acid_causal.choices import FITTED, NULLS, RESAMPLING
 from acid_causal.errors import unknown
 from acid_causal.inference.encoding_cache import EncodedQuestions
 from acid_causal.inference.nulls.checked import CheckedNull
@@ -51,6 +51,15 @@ def make_null(
     raise unknown("null", name, NULLS)
 
 
+def takes_level(name: object) -> bool:
+    """Says whether a null is made for a level, where no tester has been made that could say it.
+
+    Args:
+        name: one of `acid_causal.choices.NULLS`; False for anything else, which `Tester` refuses.
+    """
+    return isinstance(name, str) and name in RESAMPLING
+
+
 class Fitted:
     """A fitted null from the weights file.
 
@@ -61,6 +70,8 @@ class Fitted:
 
     options: Mapping[str, float] = MappingProxyType({})
     least_alpha = 0.0
+    at_one_level = False
+    cost = 1
     beyond_training = (
         'its p-values are extrapolated; null="checked" checks rejections by permuting the rows'
     )

@@ -41,6 +41,14 @@ class Null(Protocol):
         """Smallest level at which its p-values may be used; 0 if they may at every level."""
 
     @property
+    def at_one_level(self) -> bool:
+        """Whether decisions hold at that level alone, and not at larger ones."""
+
+    @property
+    def cost(self) -> int:
+        """Time of a question, in units of that with a fitted null."""
+
+    @property
     def beyond_training(self) -> str:
         """Part of a warning: what a question unlike training means for its p-value."""
 

@@ -41,6 +41,7 @@ class PermutationNull:
         OptionError: draws is not an integer of at least 19, or too small for a p-value of alpha.
     """
 
+    at_one_level = False
     beyond_training = "its power there is unknown"
     needs_predictions = False
 
@@ -58,6 +59,11 @@ class PermutationNull:
     def least_alpha(self) -> float:
         """The smallest p-value."""
         return 1 / (1 + self._draws)
+
+    @property
+    def cost(self) -> int:
+        """The number of permutations: each takes about as long as a question."""
+        return self._draws
 
     def pvalues(self, questions: EncodedQuestions, statistic: Float[Array, " m"]) -> PValues:
         """Computes p-values: (1 + number of draws that reach the statistic) / (1 + B).

@@ -10,7 +10,7 @@ import pytest
 
 from acid_causal.choices import FITTED, NULLS
 from acid_causal.errors import OptionError
-from acid_causal.inference.nulls.factory import make_null
+from acid_causal.inference.nulls.factory import make_null, takes_level
 from acid_causal.inference.tester import Tester
 from acid_causal.weights.checkpoint import TrainedModel
 
@@ -49,6 +49,18 @@ def test_least_levels(tiny_model: TrainedModel, table: np.ndarray) -> None:
     assert least("permutation", permutations=19) == 0.05
     assert least("permutation", permutations=999) == 0.001
     assert least("checked", alpha=0.02) == 0.02
+
+
+def test_nulls_say_what_callers_ask(tiny_model: TrainedModel, table: np.ndarray) -> None:
+    """Which names take a level, whose decisions hold at one level alone, and what each costs."""
+    testers = {null: Tester(table, model=tiny_model, null=null, permutations=29) for null in NULLS}
+    assert [null for null in NULLS if takes_level(null)] == ["permutation", "checked"]
+    assert not takes_level(None)
+    assert not takes_level([])
+    for null, tester in testers.items():
+        assert takes_level(null) == (tester.least_alpha > 0)
+        assert tester.at_one_level == (null == "checked")
+        assert tester._null.cost == (29 if null == "permutation" else 1)
 
 
 def test_the_weights_file_says_which_null_is_used(
