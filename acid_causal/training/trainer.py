@@ -4,6 +4,7 @@
 devices; each draws its own batches of the stream.
 """
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -121,6 +122,8 @@ class Trainer:
         device: where it trains.
         resume: go on from the folder's state, exactly as if never interrupted.
         start: model whose weights to start from, instead of random ones.
+        on_save: called with the model and the number of steps whenever the state has been saved. A
+            run that it ends by an exception can be resumed from there.
     """
 
     recipe: Recipe
@@ -128,6 +131,7 @@ class Trainer:
     device: torch.device
     resume: bool = False
     start: TrainedModel | None = None
+    on_save: Callable[[ACIDModel, int], object] | None = None
 
     def run(self, *, progress: bool = True) -> ACIDModel:
         """Trains to the recipe's last step and returns the model.
@@ -233,6 +237,8 @@ class Trainer:
 
     def _save(self, model: ACIDModel, optimiser: torch.optim.Adam, progressed: Progress) -> None:
         save_state(state_file(self.folder), model, optimiser, self.recipe, progressed)
+        if self.on_save is not None:
+            self.on_save(model, progressed.step)
 
     def _restore(self, model: ACIDModel, optimiser: torch.optim.Adam) -> Progress:
         """Loads the folder's state, if the run is to go on."""

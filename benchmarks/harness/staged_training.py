@@ -5,7 +5,6 @@ remove the folder, since its networks were trained with the old code.
 """
 
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -13,7 +12,7 @@ from filelock import FileLock
 
 from acid_causal.errors import InputError
 from acid_causal.model import ACIDModel
-from acid_causal.training.state import Progress, read_progress, state_file
+from acid_causal.training.state import read_progress, state_file
 from acid_causal.training.trainer import Trainer
 from acid_causal.weights.recipe import Recipe
 from acid_causal.weights.tensor_file import read_tensors, save_tensors
@@ -21,28 +20,6 @@ from acid_causal.weights.tensor_file import read_tensors, save_tensors
 
 class _StoppedError(Exception):
     """The run has reached the step at which it should stop; its state is saved."""
-
-
-@dataclass
-class StagedTrainer(Trainer):
-    """A training run that keeps its network at some steps and stops at one of them.
-
-    Attributes:
-        kept: Steps whose networks are kept in files; the recipe must make a checkpoint at each.
-        stop: The step at which to stop.
-    """
-
-    kept: frozenset[int] = frozenset()
-    stop: int = 0
-
-    def _save(self, model: ACIDModel, optimiser: torch.optim.Adam, progressed: Progress) -> None:
-        super()._save(model, optimiser, progressed)
-        step = progressed.step
-        if step in self.kept:
-            header = {"recipe": self.recipe.to_dict(), "step": step}
-            save_tensors(stage_file(self.folder, step), model.state_dict(), header)
-        if step == self.stop:
-            raise _StoppedError
 
 
 def stage_file(folder: Path, step: int) -> Path:
@@ -59,7 +36,8 @@ def network_at(
         recipe: The recipe of the run.
         folder: The folder of the run.
         step: One of `kept`.
-        kept: Steps whose networks are kept, the same at each call.
+        kept: Steps whose networks are kept in files, the same at each call; the recipe must make a
+            checkpoint at each.
         device: Device of the training.
 
     Returns:
@@ -80,10 +58,16 @@ def network_at(
                     f"the run in {str(folder)!r} has passed step {step} without keeping it; "
                     "remove the folder"
                 )
+
+            def keep(model: ACIDModel, reached: int) -> None:
+                if reached in kept:
+                    header = {"recipe": recipe.to_dict(), "step": reached}
+                    save_tensors(stage_file(folder, reached), model.state_dict(), header)
+                if reached == step:
+                    raise _StoppedError
+
             with suppress(_StoppedError):
-                StagedTrainer(recipe, folder, device, resume, kept=kept, stop=step).run(
-                    progress=False
-                )
+                Trainer(recipe, folder, device, resume, on_save=keep).run(progress=False)
     tensors, header = read_tensors(path)
     if Recipe.from_dict(header["recipe"]) != recipe:
         raise InputError(f"{str(folder)!r} holds the run of another recipe; remove the folder")

@@ -21,7 +21,6 @@ from acid_causal.model import ACIDModel, ModelConfig
 from acid_causal.model.classifier import MonotoneClassifier
 from acid_causal.synthetic import Batch, Stream, StreamConfig
 from acid_causal.training.metrics import read_metrics
-from acid_causal.training.state import Progress
 from acid_causal.training.trainer import Trainer, train_model
 from acid_causal.weights.checkpoint import TrainedModel, load_model
 from acid_causal.weights.recipe import Recipe, TrainingConfig
@@ -80,19 +79,13 @@ def test_a_failed_checkpoint_leaves_the_last_one_whole(
         raise OSError(28, "No space left on device")
 
     saved = []
-    original = Trainer._save
 
-    def save(
-        self: Trainer, model: ACIDModel, optimiser: torch.optim.Adam, progressed: Progress
-    ) -> None:
-        if progressed.step == 4:
-            monkeypatch.setattr(os, "fsync", full_disk)
-        original(self, model, optimiser, progressed)
-        saved.append(progressed.step)
+    def fill_disk(model: ACIDModel, step: int) -> None:
+        saved.append(step)
+        monkeypatch.setattr(os, "fsync", full_disk)
 
-    monkeypatch.setattr(Trainer, "_save", save)
     with pytest.raises(WriteError, match=r"cannot write '.*state.*': No space left"):
-        trained(RECIPE, tmp_path)
+        Trainer(RECIPE, tmp_path, torch.device("cpu"), on_save=fill_disk).run(progress=False)
     assert saved == [2]
     monkeypatch.undo()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["metrics.jsonl", "state.safetensors"]
