@@ -4,7 +4,7 @@ In stable PC and in FCI's adjacency search, the graph at the start of level k fi
 all (x, y, S) with y adjacent to x and S a set of k other neighbours of x.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Container, Iterator, Mapping
 from itertools import combinations
 from math import comb
 
@@ -80,5 +80,18 @@ class Level:
 
 
 def note_worst(worst: dict[Pair, float], pair: Pair, pvalue: float) -> None:
-    """Updates the largest p-value of a pair; the pair is adjacent if it is at most alpha."""
+    """Updates the largest p-value of a pair."""
     worst[pair] = max(pvalue, worst.get(pair, 0.0))
+
+
+def still_adjacent(
+    worst: Mapping[Pair, float], alpha: float, apart: Container[Pair]
+) -> Callable[[Pair], bool]:
+    """Returns a function that says whether a pair is adjacent after the lower levels.
+
+    Args:
+        worst: largest p-value of each pair that was asked about; see `note_worst`.
+        alpha: level of each test.
+        apart: pairs that are separated whatever their p-values.
+    """
+    return lambda pair: worst.get(pair, 0.0) <= alpha and pair not in apart

@@ -11,7 +11,7 @@ questions of earlier levels count only if all predictions so far were right.
 
 from collections.abc import Collection, Container
 
-from acid_causal.causal_learn.level import Level, Pair, note_worst
+from acid_causal.causal_learn.level import Level, Pair, note_worst, still_adjacent
 from acid_causal.tables.inputs import Question
 
 FIRST: Question = (0, 1, ())  # the first question of every search
@@ -127,11 +127,9 @@ class LevelPrefetch:
 
     def _rebuild(self, size: int) -> None:
         """Rebuilds the graph at the start of a level, and so its questions."""
-        self._level = Level(self._d, size, self._is_adjacent, self._required)
+        adjacent = still_adjacent(self._worst, self._alpha, self._absent)
+        self._level = Level(self._d, size, adjacent, self._required)
         self._planned = self._level.count()
-
-    def _is_adjacent(self, pair: Pair) -> bool:
-        return self._worst.get(pair, 0.0) <= self._alpha and pair not in self._absent
 
     def _corrected(self, question: Question) -> bool:
         """Raises alpha if that explains an unpredicted question; returns whether it did.

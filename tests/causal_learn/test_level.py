@@ -3,7 +3,7 @@
 import networkx as nx
 import pytest
 
-from acid_causal.causal_learn.level import Level, note_worst
+from acid_causal.causal_learn.level import Level, note_worst, still_adjacent
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -36,3 +36,9 @@ def test_the_worst_pvalue_is_kept() -> None:
     for pvalue in (0.2, 0.7, 0.1):
         note_worst(worst, (0, 1), pvalue)
     assert worst == {(0, 1): 0.7}
+
+
+def test_pairs_are_adjacent_up_to_alpha_unless_they_are_apart() -> None:
+    adjacent = still_adjacent({(0, 1): 0.05, (0, 2): 0.06}, 0.05, {(1, 2)})
+    pairs = [(0, 1), (0, 2), (1, 2), (2, 3)]
+    assert [adjacent(pair) for pair in pairs] == [True, False, False, True]

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from math import comb
 from typing import Any
 
-from acid_causal.causal_learn.level import Level, Pair, note_worst
+from acid_causal.causal_learn.level import Level, Pair, note_worst, still_adjacent
 from acid_causal.progress import Estimate, progress_bar, say_how_long
 from acid_causal.tables.inputs import Question
 
@@ -112,9 +112,6 @@ class LevelProgress:
         worst: dict[Pair, float] = {}
         for (i, j, _), pvalue in pvalues.items():
             note_worst(worst, (i, j), pvalue)
-
-        def adjacent(pair: Pair) -> bool:
-            # Pairs in `apart` are asked about once, with an empty conditioning set.
-            return worst.get(pair, 0.0) <= self._alpha and pair not in self._apart
-
+        # Pairs in `apart` are asked about once, with an empty conditioning set.
+        adjacent = still_adjacent(worst, self._alpha, self._apart)
         return Level(self._d, size, adjacent, self._required).count()
