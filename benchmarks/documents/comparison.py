@@ -4,7 +4,7 @@ import pandas as pd
 
 from benchmarks.experiments.graphs import GRAPHS
 from benchmarks.experiments.random_dags import RANDOM_DAGS
-from benchmarks.experiments.sachs_graph import SACHS_GRAPH
+from benchmarks.experiments.sachs.graph import SACHS_GRAPH
 from benchmarks.harness.committed import committed
 from benchmarks.harness.tables import aligned, markdown
 from benchmarks.harness.timing import seconds_text

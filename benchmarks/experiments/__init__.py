@@ -4,15 +4,15 @@ from benchmarks.experiments.calibration import CALIBRATION
 from benchmarks.experiments.consistency import CONSISTENCY
 from benchmarks.experiments.finetuning import FINETUNING
 from benchmarks.experiments.graphs import GRAPHS
-from benchmarks.experiments.mixed import MIXED
-from benchmarks.experiments.mixed_calibration import MIXED_CALIBRATION
-from benchmarks.experiments.mixed_graphs import MIXED_GRAPHS
+from benchmarks.experiments.mixed.calibration import MIXED_CALIBRATION
+from benchmarks.experiments.mixed.graphs import MIXED_GRAPHS
+from benchmarks.experiments.mixed.questions import MIXED
 from benchmarks.experiments.nonlinearity import NONLINEARITY
 from benchmarks.experiments.orientation import ORIENTATION
 from benchmarks.experiments.random_dags import RANDOM_DAGS
-from benchmarks.experiments.sachs_ci import SACHS_CI
-from benchmarks.experiments.sachs_edges import SACHS_EDGES
-from benchmarks.experiments.sachs_graph import SACHS_GRAPH
+from benchmarks.experiments.sachs.ci import SACHS_CI
+from benchmarks.experiments.sachs.edges import SACHS_EDGES
+from benchmarks.experiments.sachs.graph import SACHS_GRAPH
 from benchmarks.experiments.six_models import DIMENSIONALITY, SAMPLE_SIZE
 from benchmarks.experiments.speed import SPEED
 from benchmarks.experiments.training_curve import TRAINING

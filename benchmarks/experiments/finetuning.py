@@ -30,7 +30,7 @@ from benchmarks.harness.tables import aligned
 from benchmarks.methods import DEFAULT_MODEL, Question
 from benchmarks.methods.mixed import acid_pvalue
 from benchmarks.metrics.ci_metrics import METRICS, metrics_of
-from benchmarks.pictures.finetuning import draw_finetuning
+from benchmarks.pictures.training.finetuning import draw_finetuning
 
 Labelled = tuple[list[Question], NDArray[np.int64]]
 

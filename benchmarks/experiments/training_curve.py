@@ -32,7 +32,7 @@ from benchmarks.harness.folds import MECHANISM
 from benchmarks.harness.jobs import Experiment, Job, Results
 from benchmarks.harness.staged_training import network_at
 from benchmarks.harness.tables import aligned
-from benchmarks.pictures.training import draw_training
+from benchmarks.pictures.training.curve import draw_training
 
 RECIPES = Path(__file__).parents[1] / "recipes"
 HEADS = {"paper-head": "acid-mlp16-paper.toml", "our-head": "acid-mlp16-our-head.toml"}

@@ -14,7 +14,8 @@ import acid_causal.synthetic
 from acid_causal import ci_test
 from acid_causal.data.sachs import load_sachs
 from benchmarks.command_line import run_experiment
-from benchmarks.experiments import EXPERIMENTS, calibration, sachs_graph, six_models
+from benchmarks.experiments import EXPERIMENTS, calibration, six_models
+from benchmarks.experiments.sachs import graph
 from benchmarks.harness import folds
 from benchmarks.harness.committed import committed
 from benchmarks.harness.jobs import Job
@@ -187,10 +188,10 @@ def test_calibration_of_a_uniform_pvalue(generator: None) -> None:
 
 
 def sachs_row(method: str, algorithm: str, transform: str) -> dict[str, str]:
-    jobs = sachs_graph.SACHS_GRAPH.jobs([method], False)
+    jobs = graph.SACHS_GRAPH.jobs([method], False)
     wanted = {"algorithm": algorithm, "transform": transform, "rows": "all", "method": method}
     (job,) = [job for job in jobs if wanted.items() <= job.identity().items()]
-    row = attempt(sachs_graph.SACHS_GRAPH, job, threads=1)
+    row = attempt(graph.SACHS_GRAPH, job, threads=1)
     assert row["error"] == ""
     return row
 
@@ -224,10 +225,10 @@ def test_fci_rows_have_the_distance_of_pags() -> None:
 
 def test_transforms() -> None:
     data = load_sachs().data
-    scores = sachs_graph.TRANSFORMS["rank-normal"](data)
+    scores = graph.TRANSFORMS["rank-normal"](data)
     np.testing.assert_array_equal(np.argmax(scores, axis=0), np.argmax(data, axis=0))
     np.testing.assert_allclose(scores.mean(axis=0), 0, atol=0.02)
-    np.testing.assert_allclose(np.exp(sachs_graph.TRANSFORMS["log"](data)), data)
+    np.testing.assert_allclose(np.exp(graph.TRANSFORMS["log"](data)), data)
 
 
 def test_the_picture_of_sachs_leads_with_acid(
@@ -235,19 +236,19 @@ def test_the_picture_of_sachs_leads_with_acid(
 ) -> None:
     drawn: list[list[str]] = []
     monkeypatch.setattr(
-        sachs_graph, "draw_sachs", lambda rows, *_: drawn.append(list(rows["method"].unique()))
+        graph, "draw_sachs", lambda rows, *_: drawn.append(list(rows["method"].unique()))
     )
-    rows, _ = committed(sachs_graph.SACHS_GRAPH)
+    rows, _ = committed(graph.SACHS_GRAPH)
     assert {"acid-checked", "andrey-rcot"} <= set(rows["method"])
-    sachs_graph.report(rows, tmp_path / "sachs-graph.png")
+    graph.report(rows, tmp_path / "sachs-graph.png")
     another_model = rows.assign(method=rows["method"].replace("acid", "acid:mine"))
-    sachs_graph.report(another_model, tmp_path / "sachs-graph.png")
+    graph.report(another_model, tmp_path / "sachs-graph.png")
     peers = ["kci", "rcit", "fisherz"]
     assert drawn == [["acid", *peers], ["acid:mine", *peers]]
 
 
 def test_sachs_jobs_and_report(tmp_path: Path) -> None:
-    experiment = sachs_graph.SACHS_GRAPH
+    experiment = graph.SACHS_GRAPH
     full = experiment.jobs(experiment.methods, False)
     assert sum(job["rows"] == "all" for job in full) == 1 + 9 * 2 * 3
     assert sum(job["rows"] == "bootstrap" for job in full) == 20 * 6

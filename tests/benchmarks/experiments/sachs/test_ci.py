@@ -13,8 +13,8 @@ from acid_causal import Tester
 from acid_causal.data.sachs import load_sachs
 from acid_causal.tables.inputs import Question
 from acid_causal.weights.checkpoint import TrainedModel
-from benchmarks.experiments import sachs_ci
-from benchmarks.experiments.sachs_ci import (
+from benchmarks.experiments.sachs import ci
+from benchmarks.experiments.sachs.ci import (
     ADJACENT,
     ALL,
     CONNECTED,
@@ -95,7 +95,7 @@ def test_acid_is_asked_by_table(tiny_model: TrainedModel, tmp_path: Path) -> Non
     tiny_model.save(path)
     data = np.log(load_sachs().data)[:60]
     asked = sample(6, seed=0).asked
-    pvalues = sachs_ci.by_table(f"acid:{path}", data, asked)
+    pvalues = ci.by_table(f"acid:{path}", data, asked)
     tester = Tester(data, model=tiny_model)
     np.testing.assert_allclose(pvalues, [tester.test(*q).pvalue for q in asked], atol=1e-4)
 
@@ -109,10 +109,10 @@ def test_fine_tuned_models_know_the_table_or_labels(monkeypatch: pytest.MonkeyPa
         calls.append((args, options))
         return [0.5]
 
-    monkeypatch.setattr(sachs_ci, "adapted_pvalues", noted)
-    monkeypatch.setattr(sachs_ci, "labelled_pvalues", noted)
+    monkeypatch.setattr(ci, "adapted_pvalues", noted)
+    monkeypatch.setattr(ci, "labelled_pvalues", noted)
     for method in ("acid-adapted:small", "acid-labelled"):
-        assert sachs_ci.BY_TABLE[method.partition(":")[0]](method, data, asked) == [0.5]
+        assert ci.BY_TABLE[method.partition(":")[0]](method, data, asked) == [0.5]
     (adapted, base), (labelled, other) = calls
     assert adapted == (data, asked)
     assert (base, other) == ({"model": "small"}, {"model": "acid-base"})
@@ -127,16 +127,16 @@ def test_other_methods_are_asked_by_columns() -> None:
     asked = ((0, 1, (2, 3, 4)), (6, 2, (1,)))
     correlation = np.linalg.inv(np.corrcoef(data[:, [0, 1, 2, 3, 4]].T))
     partial = -correlation[0, 1] / np.sqrt(correlation[0, 0] * correlation[1, 1])
-    pvalue, _ = sachs_ci.one_at_a_time("fisherz", data, asked)
+    pvalue, _ = ci.one_at_a_time("fisherz", data, asked)
     statistic = np.sqrt(len(data) - 3 - 3) * np.arctanh(abs(partial))
     assert pvalue == pytest.approx(2 * stats.norm.sf(statistic))
 
 
 def test_jobs() -> None:
-    full = sachs_ci.SACHS_CI.jobs(sachs_ci.METHODS, False)
+    full = ci.SACHS_CI.jobs(ci.METHODS, False)
     asked = {(job.method, job["questions"]) for job in full}
     assert ("acid", 4620) in asked
-    assert {method for method, count in asked if count == 400} == set(sachs_ci.METHODS)
+    assert {method for method, count in asked if count == 400} == set(ci.METHODS)
     assert {m for m, count in asked if count == 4620} == {
         "acid",
         "acid-adapted",
@@ -150,13 +150,13 @@ def test_jobs() -> None:
 
 def test_rows_and_report(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def shared(method: str, data: np.ndarray, asked: Sequence[Question]) -> Sequence[float]:
-        return sachs_ci.one_at_a_time("fisherz", data, asked)
+        return ci.one_at_a_time("fisherz", data, asked)
 
     # A method that shares work between questions, without the network's weights.
-    monkeypatch.setattr(sachs_ci, "BY_TABLE", {"acid": shared})
-    monkeypatch.setattr(sachs_ci, "QUICK_ALL", 60)
-    monkeypatch.setattr(sachs_ci, "RESAMPLES", 20)
-    experiment = sachs_ci.SACHS_CI
+    monkeypatch.setattr(ci, "BY_TABLE", {"acid": shared})
+    monkeypatch.setattr(ci, "QUICK_ALL", 60)
+    monkeypatch.setattr(ci, "RESAMPLES", 20)
+    experiment = ci.SACHS_CI
     rows = [attempt(experiment, job, 1) for job in experiment.jobs(["acid", "fisherz"], True)]
     assert [row["error"] for row in rows] == [""] * 4
     for row in rows:
@@ -173,7 +173,7 @@ def test_fisher_z_is_near_what_was_measured_before() -> None:
     # Measured before: .65 to .67 over all questions, on small samples.
     questions = sample(1500, seed=0)
     data = np.log(load_sachs().data)
-    pvalues = np.asarray(sachs_ci.one_at_a_time("fisherz", data, questions.asked))
+    pvalues = np.asarray(ci.one_at_a_time("fisherz", data, questions.asked))
     figures = scores(pvalues, questions)
     assert 0.61 < figures["auc"] < 0.71
     assert figures["auc_adjacent"] > figures["auc"] + 0.03

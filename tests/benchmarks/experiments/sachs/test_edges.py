@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import norm
 
 from acid_causal.data.sachs import load_sachs
-from benchmarks.experiments import sachs_edges
+from benchmarks.experiments.sachs import edges
 from benchmarks.harness.committed import committed
 from benchmarks.harness.jobs import Job
 
@@ -33,12 +33,12 @@ def rows_of(
                 )
             ),
         }
-        for job in sachs_edges.make_jobs([method], quick=False)
+        for job in edges.make_jobs([method], quick=False)
     ]
 
 
 def test_each_pair_is_asked_once() -> None:
-    jobs = sachs_edges.make_jobs(["acid", "fisherz"], quick=True)
+    jobs = edges.make_jobs(["acid", "fisherz"], quick=True)
     assert len(jobs) == 2 * 55
     assert len({(job["x"], job["y"]) for job in jobs}) == 55
 
@@ -46,7 +46,7 @@ def test_each_pair_is_asked_once() -> None:
 def test_p_values_are_those_of_the_questions() -> None:
     """Fisher-z by hand: the marginal correlation, and the partial ones given each third protein."""
     sachs = load_sachs()
-    found = sachs_edges.run(of_pair("fisherz", "Raf", "PKC"))
+    found = edges.run(of_pair("fisherz", "Raf", "PKC"))
     correlation = np.corrcoef(np.log(sachs.data).T)
     i, j = sachs.columns.index("Raf"), sachs.columns.index("PKC")
 
@@ -73,13 +73,13 @@ def test_shown_are_the_network_and_what_some_test_keeps(tmp_path: Path) -> None:
     acid = {("Raf", "Mek"): low, ("Erk", "Akt"): low, ("P38", "Jnk"): low}
     fisherz = {("Erk", "Akt"): low, ("PIP2", "PIP3"): (1e-9, 0.4)}
     rows = pd.DataFrame(rows_of(acid, "acid") + rows_of(fisherz, "fisherz"))
-    shown = sachs_edges.edges(rows)
+    shown = edges.edges(rows)
     pairs = list(dict.fromkeys(zip(shown["x"], shown["y"], strict=True)))
     assert pairs[:2] == [("Erk", "Akt"), ("Raf", "Mek")]
     assert pairs[-1] == ("P38", "Jnk")
     assert len(pairs) == 18
     assert len(shown) == 36
-    text = sachs_edges.report(rows, tmp_path / "edges.png")
+    text = edges.report(rows, tmp_path / "edges.png")
     assert (tmp_path / "edges.png").stat().st_size > 10_000
     assert "without any conditioning set: 14 of 17 edges (p >= 0.6): Raf - PKA" in text
     assert "acid: keeps 2 of 17 edges, and 1 besides: F1 0.200" in text
@@ -89,16 +89,16 @@ def test_shown_are_the_network_and_what_some_test_keeps(tmp_path: Path) -> None:
 def test_a_failed_row_is_a_dash(tmp_path: Path) -> None:
     rows = pd.DataFrame(rows_of({}, "acid") + rows_of({}, "fisherz"))
     failed = (rows["method"] == "fisherz") & (rows["x"] == "Raf") & (rows["y"] == "Mek")
-    text = sachs_edges.report(rows[~failed], tmp_path / "edges.png")
+    text = edges.report(rows[~failed], tmp_path / "edges.png")
     (line,) = [line for line in text.splitlines() if line.startswith("Raf - Mek")]
     assert line.split()[-4:] == ["0.6", "–", "0.7", "–"]
 
 
 def test_some_edges_are_out_of_reach_of_every_test() -> None:
     """The document of results says that without a conditioning set no test sees them."""
-    rows, absent = committed(sachs_edges.SACHS_EDGES)
+    rows, absent = committed(edges.SACHS_EDGES)
     assert not absent
-    shown = sachs_edges.edges(rows)
+    shown = edges.edges(rows)
     network = shown[shown["in_network"]]
     smallest = network.groupby(["x", "y"])["p_marginal"].min()
     assert (smallest >= 0.05).sum() == 8

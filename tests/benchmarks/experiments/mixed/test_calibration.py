@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchmarks.experiments.mixed_calibration import (
+from benchmarks.experiments.mixed.calibration import (
     DIMENSIONS,
     METHODS,
     MIXED_CALIBRATION,

@@ -11,7 +11,7 @@ import pandas as pd
 
 from acid_causal.synthetic import KINDS_OF_PAIRS, KINDS_OF_Z, null_datasets_of_kinds
 from benchmarks.experiments.calibration import LEVELS, ask, errors_of
-from benchmarks.experiments.mixed import ALL, in_order
+from benchmarks.experiments.mixed.questions import ALL, in_order
 from benchmarks.harness.jobs import Experiment, Job, Results
 from benchmarks.harness.tables import aligned
 from benchmarks.methods.andrey import MIXED_TESTS

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchmarks.experiments.mixed import METHODS, MIXED, make_jobs, report, run
+from benchmarks.experiments.mixed.questions import METHODS, MIXED, make_jobs, report, run
 from benchmarks.harness.jobs import Job
 
 SETTING = (("relation", "nonlinear"), ("pair", "category-category"), ("given", "categorical"))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from benchmarks.experiments.mixed_graphs import METHODS, MIXED_GRAPHS, make_jobs, report
+from benchmarks.experiments.mixed.graphs import METHODS, MIXED_GRAPHS, make_jobs, report
 from benchmarks.harness.jobs import Job
 from benchmarks.harness.runner import attempt
 from benchmarks.harness.store import frame

@@ -1,0 +1,1 @@
+"""Experiments on tables of numbers and categories."""

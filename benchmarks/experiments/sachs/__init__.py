@@ -1,0 +1,1 @@
+"""Experiments on the data of Sachs et al. (2005)."""

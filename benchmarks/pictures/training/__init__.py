@@ -1,0 +1,1 @@
+"""Pictures of what training and fine-tuning bring."""
