@@ -5,7 +5,6 @@ from functools import cache
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from acid_causal import ci_test, load_model
@@ -39,17 +38,18 @@ def in_batches(questions: Sequence[Question], model: str) -> list[float]:
     The p-values are those of `ci_test` up to rounding. Degenerate questions are answered one by
     one; see `acid_causal.inference.degenerate`.
     """
-    asked = [_Asked(question, load(model)) for question in questions]
+    loaded = load(model)
     entries = sum(part.size for part in questions[0] if part is not None)
     step = max(1, _ENTRIES // entries)
-    pvalues = np.empty(len(questions))
-    single = [k for k, one in enumerate(asked) if one.is_degenerate()]
-    together = np.setdiff1d(np.arange(len(questions)), single)
-    for start in range(0, len(together), step):
-        batch = together[start : start + step]
-        pvalues[batch], determined = _ask([asked[k] for k in batch], load(model))
-        single += batch[determined].tolist()
-    pvalues[single] = one_by_one([questions[k] for k in single], model)
+    pvalues = np.full(len(questions), np.nan)
+    for start in range(0, len(questions), step):
+        batch = enumerate(questions[start : start + step], start)
+        asked = {k: _Asked(question, loaded) for k, question in batch}
+        plain = [k for k, one in asked.items() if not one.is_degenerate()]
+        if plain:
+            pvalues[plain] = _ask([asked[k] for k in plain], loaded)
+    single = np.flatnonzero(np.isnan(pvalues))
+    pvalues[single] = one_by_one([questions[k] for k in single.tolist()], model)
     return pvalues.tolist()
 
 
@@ -81,8 +81,8 @@ class _Asked:
         )
 
 
-def _ask(asked: Sequence[_Asked], model: TrainedModel) -> tuple[Array, NDArray[np.bool_]]:
-    """Returns the p-values, and for which questions Z determines X or Y."""
+def _ask(asked: Sequence[_Asked], model: TrainedModel) -> Array:
+    """Returns the p-values; NaN where Z determines X or Y."""
     network, n = model.network, len(asked[0].arrays[0])
 
     def read(parts: Sequence[Array | None]) -> Tensor:
@@ -97,8 +97,9 @@ def _ask(asked: Sequence[_Asked], model: TrainedModel) -> tuple[Array, NDArray[n
         statistic = network.score(of_x, of_y).double().numpy()
     null = model.null.fitted(model.default_null)
     known = zip(asked, of_x.determined.tolist(), of_y.determined.tolist(), strict=True)
-    determined = np.array([one.is_determined(*exactly) for one, *exactly in known])
-    return np.exp(null.logsf(statistic, Facts.of_encodings(of_x, of_y))), determined
+    determined = [one.is_determined(*exactly) for one, *exactly in known]
+    pvalues = np.exp(null.logsf(statistic, Facts.of_encodings(of_x, of_y)))
+    return np.where(determined, np.nan, pvalues)
 
 
 @cache
