@@ -25,7 +25,10 @@ except ModuleNotFoundError as error:
 class ACID:
     """A test that andrey-core calls with the numbers of columns.
 
-    The questions of a level of PC are predicted and computed in one batch, as in causal-learn.
+    How it works: the questions of a level of PC are predicted and computed in one batch, as in
+    causal-learn.
+
+    Limitations: those of `acid_causal.ACID`.
 
     Args:
         data: table (n, d), which andrey-core passes.

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import acid_causal
-from acid_causal import ci_test, pgmpy
+from acid_causal import andrey, ci_test, pgmpy, tigramite
 from acid_causal.discovery.discovery import discover
 from acid_causal.inference.tester import Tester
 from acid_causal.tables import inputs
@@ -55,6 +55,10 @@ json.dump(loaded, sys.stdout)
 """
 
 
+# Public names that are texts.
+PLAIN = ("__version__", "acid")
+
+
 @pytest.fixture(scope="module")
 def loaded() -> dict[str, set[str]]:
     done = subprocess.run([sys.executable, "-c", STEPS], check=True, capture_output=True, text=True)
@@ -77,6 +81,19 @@ def test_an_answer_loads_only_what_it_needs(loaded: dict[str, set[str]]) -> None
     }
     of_torch = loaded["torch"] - loaded["the package"]
     assert (loaded["an answer"] - of_torch) & unneeded == set()
+
+
+@pytest.mark.parametrize(
+    "public",
+    [
+        *(getattr(acid_causal, name) for name in acid_causal.__all__ if name not in PLAIN),
+        *(adapter.ACID for adapter in (pgmpy, tigramite, andrey)),
+    ],
+    ids=lambda public: f"{public.__module__}.{public.__name__}",
+)
+def test_public_docstrings_say_how_it_works_and_where_it_fails(public: Any) -> None:
+    text = inspect.getdoc(public) or ""
+    assert text.index("\nHow it works: ") < text.index("\nLimitations: ")
 
 
 def test_unknown_attribute() -> None:

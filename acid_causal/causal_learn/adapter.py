@@ -70,6 +70,14 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
     causal-learn creates it for `indep_test=acid` and passes it the extra keywords of `pc`, `fci` or
     `cdnod`. It can also be created and called directly.
 
+    How it works: causal-learn asks one question at a time. At the first question of a level of PC
+    the test predicts, from the p-values so far, what else PC will ask there, and computes all of it
+    in one batch. Answers are kept by (x, y, conditioning set), and with `cache_path` in a file.
+
+    Limitations: those of `acid_causal.ci_test`. Only PC and the first stage of FCI ask level by
+    level; other questions are computed one by one, which on 20 variables and 1,000 rows takes 3.5
+    times as long.
+
     Args:
         data: Table `(n, d)`, an array or a pandas DataFrame. Columns of texts are categories.
         cache_path: JSON file that keeps p-values between runs, for any alpha; those of

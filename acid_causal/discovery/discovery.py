@@ -7,7 +7,6 @@ object with all edges, separations, warnings and the provenance.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,8 +118,9 @@ class Discovery:
             OptionError: there are such files, and `overwrite` is false.
             WriteError: the folder cannot be written to.
         """
-        # By its name, as reports know graphs, and graphs do not know reports.
-        write_results = import_module("acid_causal.report.folder").write_results
+        # The one import against the direction, for users' sake; only a call needs the report.
+        from acid_causal.report.folder import write_results
+
         return write_results(self, Path(folder), title=title, data=data, overwrite=overwrite)
 
     def __str__(self) -> str:
@@ -156,6 +156,16 @@ def discover(
     **options: Any,
 ) -> Discovery:
     """Discovers the causal graph of a table.
+
+    How it works: PC and FCI remove the edge of two variables when a test does not reject their
+    independence given some set of their neighbours. The p-value of an edge is the largest among
+    its tests. PC then directs edges so that they agree best with the evidence on all colliders
+    together (`orient="joint"`), and by Meek's rules.
+
+    Limitations: those of `acid_causal.ci_test`. With few rows weak edges are missed: on random
+    nonlinear graphs of 10 variables the F1 of edges is .76 with 200 rows and .92 with 1,000.
+    Directions are less reliable than edges. The confidence of an edge is the share of the samples
+    that have it, not the probability that it is true.
 
     Args:
         table: array or DataFrame (n, d), samples by variables. Columns of texts are categories.

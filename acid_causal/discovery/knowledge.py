@@ -42,6 +42,13 @@ class Knowledge:
 
     Lists, or other collections of names, serve as well as tuples, which they become.
 
+    How it works: a required edge stays in the graph whatever its p-values, and a pair whose edge is
+    forbidden in both directions is separated. Directions that are required, or that a forbidden
+    edge or the tiers leave over, are set before all others.
+
+    Limitations: it is not tested against the data. It is about edges only: it cannot say that one
+    variable is an ancestor of another. Variables of later tiers may be in conditioning sets.
+
     Attributes:
         forbid: pairs (a, b) without an edge a -> b; there may be an edge b -> a.
         require: pairs (a, b) with an edge a -> b, whatever the data say.

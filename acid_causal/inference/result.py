@@ -12,6 +12,13 @@ from acid_causal.errors import check_level
 class CITestResult:
     """The answer to one question.
 
+    How it works: the p-value decides, and the statistic ranks questions with equal p-values. The
+    names in `unlike_training` say why the p-value may not hold for this question.
+
+    Limitations: the statistic grows with the rows, so it compares only questions about one table.
+    An empty `unlike_training` is no guarantee: smooth functions that raise the Type I error to .12
+    raise no warning.
+
     Attributes:
         statistic: the network's logit of dependence; -inf if a tested variable is constant or a
             function of the conditioning set.

@@ -25,6 +25,12 @@ def read_frame(
     pc(data, 0.05, acid, node_names=names)
     ```
 
+    How it works: columns are read as in every other entry, numbers as float64 and texts as
+    categories. A category keeps the names of its levels, in an array of objects.
+
+    Limitations: an array of objects serves `acid` only; other tests of causal-learn refuse it. An
+    ordered category becomes its ranks, without names.
+
     Args:
         data: DataFrame or array, samples by variables, (n, d).
         missing: "raise", or "drop" for a test that is given the same option.

@@ -65,6 +65,14 @@ def finetune(
 ) -> TrainedModel:
     """Adapts a model to the kind of data that a table holds; no label and no graph is needed.
 
+    How it works: half of the steps are on questions made from the table, in which a column is drawn
+    anew from its regression on Z, so that the answer is known. The other half are on the model's
+    own stream, so that it does not forget. Then a null is fitted to both.
+
+    Limitations: it mends the level and adds little else. On four tables the Type I error of
+    questions like theirs fell from .08 to .06, the AUC rose by .004 and the Type II error by .03;
+    this was measured with `acid-ranks` (docs/results.md), not yet with the default model.
+
     Args:
         data: array or DataFrame, samples by variables, (n, d); it is not changed. Models of ranks
             leave out categories of three levels or more, with a warning.

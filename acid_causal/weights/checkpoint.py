@@ -123,6 +123,13 @@ class TrainedModel:
 def load_model(name_or_path: str | Path = defaults.MODEL) -> TrainedModel:
     """Loads a trained model by the name of a shipped one, or from a file.
 
+    How it works: a file in the safetensors format holds the tensors, and in its header the recipe,
+    the fitted nulls and a SHA-256 of the whole. Nothing in it is executed. Hashes and shapes are
+    checked before a tensor is used.
+
+    Limitations: the hash in a file shows damage and not who made it. Files of a later version of
+    the format are refused.
+
     Args:
         name_or_path: a name that `available_models` lists, or the path of a weights file.
 
