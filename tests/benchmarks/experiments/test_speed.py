@@ -117,14 +117,14 @@ def test_cost_of_a_test_is_the_median_of_repetitions(monkeypatch: pytest.MonkeyP
     assert cost.search_seconds is None
 
 
+def peaks(method: str, *rows: int) -> list[float | None]:
+    where: dict[str, Any] = {"mode": "default", "device": "cpu", "repeats": 1, **ONCE}
+    return [time_test(method, n, 3, **where).peak_mib for n in rows]
+
+
 def test_memory_of_a_test_grows_with_its_rows(acid: str) -> None:
-    # In processes of their own: in this one there is memory that other tests have left.
-    small, large = (
-        in_fresh_process(
-            time_test, acid, n, 3, mode="default", device="cpu", repeats=1, **ONCE
-        ).peak_mib
-        for n in (100, 10_000)
-    )
+    # In a process of its own: in this one there is memory that other tests have left.
+    small, large = in_fresh_process(peaks, acid, 100, 5000)
     assert small is not None
     assert large is not None
     assert large > small + 5
