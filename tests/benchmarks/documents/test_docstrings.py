@@ -9,7 +9,7 @@ import acid_causal.pgmpy
 import acid_causal.tigramite
 from acid_causal import ACID, Tester, ci_test, discover, finetune, load_sachs
 from benchmarks.experiments import EXPERIMENTS
-from benchmarks.experiments.sachs_edges import ALPHA, edges
+from benchmarks.experiments.sachs.edges import ALPHA, edges
 from benchmarks.harness.committed import committed
 
 
