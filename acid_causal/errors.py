@@ -89,10 +89,10 @@ def unknown(kind: str, received: object, known: Iterable[str]) -> OptionError:
     return OptionError(f"unknown {kind} {received!r}. {hint}")
 
 
-def listed(items: Sequence[str], most: int = _MAX_ITEMS) -> str:
+def listed(items: Sequence[str], most: int = _MAX_ITEMS, between: str = ", ") -> str:
     """Formats a list: its first items, and the number of further ones."""
     more = f" and {len(items) - most} more" if len(items) > most else ""
-    return ", ".join(items[:most]) + more
+    return between.join(items[:most]) + more
 
 
 def require(ok: bool, name: str, received: object, expected: str) -> None:

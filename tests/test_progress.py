@@ -64,15 +64,15 @@ def test_what_was_done_before_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_how_long(capsys: pytest.CaptureFixture[str]) -> None:
-    say_how_long("tests of |S| = 0: 499,500", 59.0)
+    say_how_long("tests of |Z| = 0: 499,500", 59.0)
     assert capsys.readouterr().err == ""
-    say_how_long("tests of |S| = 0: 499,500", 60.0)
-    say_how_long("tests of |S| = 0: 499,500", 180.0)
-    say_how_long("tests of |S| = 1: 499,500", 9000.0)
+    say_how_long("tests of |Z| = 0: 499,500", 60.0)
+    say_how_long("tests of |Z| = 0: 499,500", 180.0)
+    say_how_long("tests of |Z| = 1: 499,500", 9000.0)
     assert capsys.readouterr().err == (
-        "tests of |S| = 0: 499,500, about 1 minute\n"
-        "tests of |S| = 0: 499,500, about 3 minutes\n"
-        "tests of |S| = 1: 499,500, about 2.5 hours\n"
+        "tests of |Z| = 0: 499,500, about 1 minute\n"
+        "tests of |Z| = 0: 499,500, about 3 minutes\n"
+        "tests of |Z| = 1: 499,500, about 2.5 hours\n"
     )
 
 

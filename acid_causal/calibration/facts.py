@@ -60,6 +60,13 @@ class TargetFacts:
             **{f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)}
         )
 
+    @classmethod
+    def gather(cls, places: Sequence[tuple["TargetFacts", int]]) -> "TargetFacts":
+        """Joins single targets, each given by its group and its index there."""
+        return cls(
+            **{f.name: np.array([getattr(p, f.name)[k] for p, k in places]) for f in fields(cls)}
+        )
+
     def __getitem__(self, index: Int[NDArray[np.int64], " k"]) -> "TargetFacts":
         """Selects targets."""
         return TargetFacts(**{f.name: getattr(self, f.name)[index] for f in fields(self)})

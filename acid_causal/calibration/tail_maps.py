@@ -1,4 +1,4 @@
-"""Increasing maps of p-values, which make them uniform over the questions of a null's fit."""
+"""Monotone maps that make the p-values of H0 questions uniform."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,9 +13,9 @@ Array = NDArray[np.float64]
 _QUANTILES = np.concatenate([np.linspace(0.05, 0.9, 18), [0.95, 0.98, 0.99, 0.995, 0.999]])
 # Maps for these numbers of rows; between two of them a question uses both.
 _SIZES = (16, 40, 100, 250, 600, 1500, 4000, 16_000)
-# A kind with fewer questions uses the map of all kinds, and a size that of its kind's sizes.
+# A kind with fewer questions uses the map of all questions; a size with fewer, that of its kind.
 _MIN_QUESTIONS = 400
-# The highest quantile of a size's map has about so many questions beyond it.
+# At least this many questions lie beyond the highest quantile of a size's map.
 _MIN_BEYOND = 8
 
 
@@ -85,7 +85,7 @@ class TailMaps:
             u: -log p of the skew-normal.
             kind_of: the kind of each question.
             n: numbers of rows.
-            max_slope: a map goes on with its last slope, but with no more than this one.
+            max_slope: largest slope used to extrapolate a map.
         """
         sizes = self.points.shape[1]
         weights = _weights_of_sizes(n, sizes)
@@ -131,7 +131,10 @@ class TailMaps:
 
 
 def _weights_of_sizes(n: Float[Array, " m"], sizes: int) -> Float[Array, "m sizes"]:
-    """Returns each size's share in a question's map: linear in log n, and 1 in all."""
+    """Returns interpolation weights of the sizes, linear in log n.
+
+    Each question's weights sum to 1.
+    """
     if sizes == 1:
         return np.ones((len(n), 1))
     centres = np.log(_SIZES)

@@ -1,7 +1,7 @@
 """The questions of one level of a stable skeleton search.
 
 In stable PC and in FCI's adjacency search, the graph at the start of level k fixes its questions:
-all (x, y, S) with y adjacent to x and S a set of k other neighbours of x.
+all (x, y, Z) with y adjacent to x and Z a set of k other neighbours of x.
 """
 
 from collections.abc import Callable, Collection, Container, Iterator, Mapping

@@ -134,7 +134,7 @@ class LevelPrefetch:
     def _corrected(self, question: Question) -> bool:
         """Raises alpha if that explains an unpredicted question; returns whether it did.
 
-        The question implies that x is adjacent to y and to all of S, so alpha is at least the
+        The question implies that x is adjacent to y and to all of Z, so alpha is at least the
         largest p-value of these pairs. Each correction is a new maximum, so their number grows only
         with the logarithm of the number of edges that the assumed alpha left out.
         """

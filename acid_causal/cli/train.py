@@ -12,7 +12,7 @@ from acid_causal.cli.options import Device, Json, Overwrite, Threads, set_thread
 from acid_causal.cli.output import Stopped, print_json, warnings_as_lines
 from acid_causal.errors import WriteError
 
-# As `--from`, it means no model's weights.
+# Value of `--from` for random weights.
 _RANDOM = "random"
 
 
@@ -46,8 +46,7 @@ def train(
 ) -> None:
     """Train a model, fit its null distribution and write OUT/NAME.safetensors.
 
-    A stopped run goes on with --resume, with the same data as if it had never
-    stopped.
+    --resume continues a stopped run; the data are the same as without the stop.
 
     \b
     Examples:
@@ -69,8 +68,8 @@ def train(
         start = read.name
         typer.echo(
             f"{read.name} was trained in stages. {earlier_stages(file)} This run repeats the last "
-            f"stage from the shipped weights, so it has all of them and trains longer; --from "
-            f"{_RANDOM} starts from random weights and has this stage alone.",
+            f"stage from the shipped weights, so the model goes through all stages, and the last "
+            f"one twice; --from {_RANDOM} starts from random weights and has this stage alone.",
             err=True,
         )
     elif given == _RANDOM:

@@ -1,1 +1,1 @@
-"""From a table to a causal graph, and how firm each of its edges is."""
+"""From a table to a causal graph, and how certain each of its edges is."""

@@ -122,7 +122,8 @@ def collect_evidence(
         alpha: level of each test.
 
     Returns:
-        The edges, the firmest first, and the separations in the order of columns.
+        The edges, sorted by confidence, then p-value, then statistic; and the separations, in the
+        order of columns.
     """
     tests: dict[tuple[int, int], list[_Test]] = defaultdict(list)
     for question, pvalue in found.pvalues.items():

@@ -1,4 +1,4 @@
-"""How firm each edge is, from the p-values of one run: no further test is computed.
+"""How certain each edge is, from the p-values of one run: no further test is computed.
 
 - `stability_path`: the graph at other levels alpha.
 - `adjusted_pvalues`: p-values of edges under control of the false discovery rate.

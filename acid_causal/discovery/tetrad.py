@@ -64,7 +64,7 @@ def read_tetrad(text: str) -> dict[str, Any]:
         elif section and len(words) == 2:
             (forbid if section == "forbiddirect" else require).append(words)
         else:
-            raise ValueError(f"Tetrad writes no line such as {line[:60]!r} here")
+            raise ValueError(f"{line[:60]!r} is not a valid line in this section")
     ordered = [tiers[number] for number in sorted(tiers)]
     for k, tier_number in enumerate(sorted(tiers)):
         later = ordered[k + 2 :] if tier_number in only_next else []

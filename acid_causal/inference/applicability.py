@@ -1,4 +1,4 @@
-"""Knowing its limits: in what a question is unlike those that the network and its null know.
+"""Compares a question with those that the network was trained on and the null was fitted to.
 
 | kind | the question |
 |---|---|
@@ -30,6 +30,7 @@ from acid_causal.inference.encoding_cache import EncodedQuestions
 from acid_causal.inference.rank_limits import GAP, LITTLE_NOISE, VOLATILITY, kinds_by_rank
 from acid_causal.inference.rows.measures import TIES
 from acid_causal.inference.rows.rows import Rows
+from acid_causal.tables.table_notes import MOST_CODES
 from acid_causal.weights.checkpoint import TrainedModel
 
 Array = NDArray[np.float64]
@@ -42,9 +43,7 @@ SERIAL, _SERIAL_DEVIATIONS = 0.3, 5.0
 # Among many questions a few are unlike training by chance, for instance one target in a thousand is
 # unfamiliar. Above this share of questions we warn.
 _BY_CHANCE = 0.05
-# Most values of a column that may be codes of categories.
-_MOST_CODES = 20
-# What a question of these kinds is like; they are rare by chance.
+# Warnings for kinds that a few questions show by chance.
 _RARE = {
     "unfamiliar data": "{question} is unlike nearly all questions that {model} was trained on",
     LITTLE_NOISE: "Z explains nearly all of both variables in {question}, and {model}, which sees "
@@ -107,7 +106,7 @@ class Applicability:
         ]
 
     def _warn_of(self, rare: Sequence[tuple[str, ...]], tasks: Sequence[Task]) -> None:
-        """Warns of kinds that more questions are of than chance explains."""
+        """Warns of a kind found in more than 5 % of the questions so far."""
         self._asked += len(tasks)
         for kind, message in _RARE.items():
             of_kind = [task for task, kinds in zip(tasks, rare, strict=True) if kind in kinds]
@@ -194,7 +193,7 @@ def _large_set(q: _Question) -> str | None:
     if size <= largest:
         return None
     return (
-        f"|S| = {size} is larger than the {largest} that the null distribution of "
+        f"|Z| = {size} is larger than the {largest} that the null distribution of "
         f"{q.model.name} was fitted on: {q.effect}"
     )
 
@@ -220,7 +219,7 @@ def _ties(q: _Question) -> str | None:
 
 
 def _categories(q: _Question) -> str | None:
-    """Checks whether X and Y are categories, for models that take levels for several numbers."""
+    """Checks whether X and Y are categories, for models that take levels as numeric columns."""
     levels = [max(map(q.rows.width, part)) for part in (q.task.x, q.task.y)]
     if min(levels) == 1 or q.model.recipe.model.keeps_values:
         return None
@@ -234,8 +233,8 @@ def _may_be_codes(rows: Rows, column: int) -> bool:
     measures = rows.measures
     return (
         TIES < measures.tie_chance(column) < _SEVEN_LEVELS
-        and measures.distinct_values(column) <= _MOST_CODES
-        and rows.may_be_codes(column)
+        and measures.distinct_values(column) <= MOST_CODES
+        and rows.is_untyped_whole(column)
     )
 
 
@@ -251,7 +250,7 @@ def _repeated_rows(q: _Question) -> str | None:
 def _serial_rows(q: _Question) -> str | None:
     """Checks whether X and Y are both autocorrelated over the rows, also given Z."""
     least = max(SERIAL, _SERIAL_DEVIATIONS / math.sqrt(q.rows.n))
-    for given in ((), q.task.cond):  # the first needs no regression, and nearly always tells
+    for given in ((), q.task.cond):  # the first needs no regression and usually decides
         for part in (q.task.x, q.task.y):
             numbers = [k for k in part if q.rows.width(k) == 1]
             correlations = (q.rows.measures.serial_correlation(k, given) for k in numbers)
@@ -259,7 +258,7 @@ def _serial_rows(q: _Question) -> str | None:
                 return None
     return (
         f"neighbouring rows of {q.shown} are alike: unless the table was sorted, they are a time "
-        "series or come in groups, and no independent draws, as every p-value assumes"
+        "series or come in groups, and are not independent draws, which every p-value assumes"
     )
 
 

@@ -46,7 +46,7 @@ def require_room(task: Task, n: int, size: int) -> None:
     Args:
         task: the question.
         n: number of rows.
-        size: number of columns that the network reads for the set.
+        size: input columns of the set.
 
     Raises:
         InputError: regressions on the set would take more than 2 GiB.
@@ -71,9 +71,9 @@ def by_conditioning_set(
     Args:
         tasks: questions on the same n rows.
         n: number of rows.
-        batch_entries: bound on the scalars encoded at once; a round has up to
-            `_BATCHES_PER_ROUND` batches, or one conditioning set.
-        width: number of columns that the network reads for a column.
+        batch_entries: bound on the scalars encoded at once. A round holds at most
+            `_BATCHES_PER_ROUND` batches; one conditioning set may exceed this.
+        width: input columns of a table column: 1 for a number, else its levels; see `Rows.width`.
     """
     sets = weigh(tasks, n, width)
     for _, of_size in groupby(sets, key=lambda weighed: len(weighed[0][0].cond)):
@@ -96,11 +96,11 @@ def weigh(
     Args:
         tasks: questions on the same n rows.
         n: number of rows.
-        width: number of columns that the network reads for a column.
+        width: input columns of a table column; see `by_conditioning_set`.
 
     Returns:
         The tasks of each set, and the scalars to encode for them, ordered by the size of the set
-        and the number of its targets.
+        and the number of input columns of its targets.
     """
 
     def total(columns: Columns) -> int:

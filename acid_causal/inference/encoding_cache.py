@@ -2,7 +2,7 @@
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 
@@ -20,8 +20,8 @@ from acid_causal.inference.rows.rows import Rows
 from acid_causal.model import ACIDModel, Conditioning, Layout, TargetEncoding
 from acid_causal.tables.inputs import Columns
 
-# One call of `encode_targets` may hold this many times `batch_entries`. It processes rows in
-# blocks, so its memory is mostly that of the encodings it returns.
+# `encode_targets` works in blocks of rows, so it may get this many times `batch_entries`. Most of
+# its memory is that of the encodings it returns.
 _SLICE = 16
 
 # A conditioning set and a target, both given by their columns.
@@ -122,12 +122,7 @@ class EncodedQuestions:
     def facts(self) -> Facts:
         """The covariates of the null distribution."""
         x, y = (
-            TargetFacts(
-                *(
-                    np.array([getattr(place.among.facts, f.name)[place.index] for place in of_side])
-                    for f in fields(TargetFacts)
-                )
-            )
+            TargetFacts.gather([(place.among.facts, place.index) for place in of_side])
             for of_side in zip(*self.pairs, strict=True)
         )
         d_z = np.array([float(place.among.targets.d_z) for place, _ in self.pairs])
@@ -182,7 +177,7 @@ class Encodings:
     ) -> Iterator[tuple[list[TargetKey], Encoded]]:
         """Encodes all conditioning sets of one shape in one batch, then the targets.
 
-        Sets that lack equally many targets of equal shapes share batches of targets.
+        Sets whose missing targets agree in number and shape share batches of targets.
         """
         sets = sorted(
             (_OfSet.of(cond, targets, rows) for cond, targets in lacking.items()),
@@ -258,10 +253,10 @@ class _OfSet:
 
     Attributes:
         cond: the set.
-        shape: its numbers of variables, of categories, and of columns that the network reads.
+        shape: its numbers of variables, of categories and of input columns.
         targets: the targets, grouped by their shape.
-        targets_shape: of each group, whether its targets are categories, the number of columns that
-            the network reads per target, and the number of targets.
+        targets_shape: of each group, whether its targets are categories, the number of input
+            columns per target, and the number of targets.
     """
 
     cond: Columns

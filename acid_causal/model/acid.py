@@ -574,6 +574,7 @@ def _of_targets(columns: Shaped[Tensor, "batch columns"], t: int) -> Shaped[Tens
 
 def _unit(columns: Float[Tensor, "*columns n"]) -> Float[Tensor, "*columns n"]:
     """Standardises over rows."""
+    # A residual far below the unit variance of the inputs is rounding error, and stays small.
     centred = columns - columns.mean(dim=-1, keepdim=True)
     return centred / centred.square().mean(dim=-1, keepdim=True).sqrt().clamp(min=1e-4)
 

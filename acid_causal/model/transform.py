@@ -109,7 +109,8 @@ def _quantile(ordered: Float[Tensor, "*columns n"], q: float) -> Float[Tensor, "
 
 def _unit(columns: Tensor) -> Tensor:
     centred = columns - columns.mean(dim=-1, keepdim=True)
-    # Divided by the largest entry first, so that squares neither overflow nor underflow.
+    # Divided by the largest entry first, so that squares neither overflow nor underflow. So no
+    # scale is too small, and only a constant column has none.
     largest = centred.abs().amax(dim=-1, keepdim=True)
     centred = centred / torch.where(largest > 0, largest, 1.0)
     sd = centred.square().mean(dim=-1, keepdim=True).sqrt()

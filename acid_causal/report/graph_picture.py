@@ -26,7 +26,7 @@ from acid_causal.files import write_atomically
 from acid_causal.report.graph_layout import FONT_SIZE, Array, Layout, lay_out
 from acid_causal.report.labels import arrow, given_text, isolated, printable, pvalue_text
 
-# Colours of doubtful and of firm edges; safe for colour-blind readers, and in grey.
+# Colours of doubtful and of certain edges; safe for colour-blind readers, and in grey.
 DOUBTFUL, FIRM = "#E8A33D", "#0B4A8F"
 _COLORS = LinearSegmentedColormap.from_list("firmness", [DOUBTFUL, "#8C8F9C", FIRM])
 REQUIRED = "#5c6b7a"  # required edges are also dashed
@@ -47,7 +47,7 @@ _SVG = "http://www.w3.org/2000/svg"
 
 
 def firmness(edge: Edge, alpha: float) -> float:
-    """Returns how firm an edge is, from 0 to 1; colour and width of the edge show it.
+    """Returns how certain an edge is, from 0 to 1; colour and width of the edge show it.
 
     It is the confidence if there is one. Otherwise it says how far the largest p-value of the edge
     is below alpha, on a log scale.
@@ -114,7 +114,7 @@ def _drawn(found: Discovery, *, legend: bool) -> Iterator[Figure]:
         axes = figure.add_axes((0, 0, 1, 1), frameon=False)
         left = (width - layout.width) / 2
         axes.set(xlim=(-left, width - left), ylim=(height, 0), xticks=[], yticks=[])
-        # Firm edges last, so that they are on top.
+        # In reverse order, so that the most certain edges are on top.
         for number, (edge, (a, b)) in reversed(
             list(enumerate(zip(found.edges, pairs, strict=True)))
         ):

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from acid_causal.discovery.discovery import Discovery
 from acid_causal.discovery.evidence import Edge, Separation
 from acid_causal.discovery.mixed_graph import meaning
+from acid_causal.errors import listed
 from acid_causal.files import write_atomically
 from acid_causal.report.commands import python_lines, shell_lines
 from acid_causal.report.evidence import evidence
@@ -156,7 +157,7 @@ def _facts(made: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         f"{_ALGORITHMS[search['method']]} at α = {search['alpha']:g}, conditioning sets of {size}, "
         f"{search['null']} null distribution, on {search['device']}",
     )
-    by_size = ", ".join(f"|S| = {size}: {count:,}" for size, count in tests["by_size"].items())
+    by_size = ", ".join(f"|Z| = {size}: {count:,}" for size, count in tests["by_size"].items())
     yield (
         "tests",
         f"{tests['asked']:,} asked, {tests['different']:,} of them different ({by_size}), "
@@ -184,12 +185,9 @@ def _variables(described: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             continue
         ordered = variable["type"] == "ordered"
         names = [isolated(level) for level in variable["levels"]]
-        more = len(names) - _MOST_LEVELS
-        shown = (" < " if ordered else ", ").join(names[:_MOST_LEVELS])
-        yield (
-            f"{isolated(variable['name'])}: {'ordered levels' if ordered else 'categories'} "
-            f"{shown}{f' and {more} more' if more > 0 else ''}"
-        )
+        shown = listed(names, _MOST_LEVELS, " < " if ordered else ", ")
+        kind = "ordered levels" if ordered else "categories"
+        yield f"{isolated(variable['name'])}: {kind} {shown}"
 
 
 def _knowledge(made: Mapping[str, Any]) -> list[str]:
@@ -217,7 +215,7 @@ def _histogram(found: Discovery) -> str:
             bins=np.linspace(0, 1, _BINS + 1).tolist(),
             stacked=True,
             color=[_SIZE_COLORS[k] for k, _ in shown],
-            label=[f"|S| = {k}" if k < last else f"|S| ≥ {k}" for k, _ in shown],
+            label=[f"|Z| = {k}" if k < last else f"|Z| ≥ {k}" for k, _ in shown],
         )
         _cut_first_bar(axes, np.atleast_2d(np.asarray(counts))[-1])
         axes.axvline(found.alpha, color="#C4541A", linestyle=(0, (4, 2)), linewidth=1.3)

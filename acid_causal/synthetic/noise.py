@@ -111,6 +111,7 @@ def _one(generator: Generator) -> Tensor:
 
 
 def _unit_variance(values: Tensor) -> Tensor:
+    # No floor: continuous draws, of all datasets together, are never constant.
     centred = values - values.mean()
     return centred / centred.square().mean().sqrt()
 

@@ -203,5 +203,6 @@ def _discretise(
 
 def standardise(signal: Float[Tensor, "batch n"]) -> Float[Tensor, "batch n"]:
     """Shifts and scales each row of a batch to mean 0 and variance 1."""
+    # A signal may be constant, such as a step that no value reaches; the floor keeps it near 0.
     centred = signal - signal.mean(-1, keepdim=True)
     return centred / centred.std(-1, keepdim=True).clamp(min=1e-6)

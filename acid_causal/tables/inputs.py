@@ -340,7 +340,7 @@ def _check_disjoint(x: Columns, y: Columns, z: Columns) -> None:
             raise InputError(f"a variable cannot be tested against itself (column {k})")
     for k in (*x, *y):
         if k in z:
-            raise InputError(f"column {k} is tested and conditioned on at once; S = {z}")
+            raise InputError(f"column {k} is tested and conditioned on at once; Z = {z}")
 
 
 def _members(part: Any, what: str = _CONDITIONING_SET) -> list[Any]:

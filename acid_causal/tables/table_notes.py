@@ -13,7 +13,8 @@ from acid_causal.tables.inputs import Table
 from acid_causal.tables.text_kinds import kind_of_texts
 
 # Two codes are as good as numbers; more than so many, or with fewer rows each, are counts.
-_FEWEST_CODES, _MOST_CODES, _ROWS_A_CODE = 3, 20, 10
+MOST_CODES = 20
+_FEWEST_CODES, _ROWS_A_CODE = 3, 10
 _MOST_NAMED = 10
 _INDEX_NAMES = ("", "id", "idx", "index", "row", "row_id", "rowid", "row number", "nr", "no")
 
@@ -66,7 +67,7 @@ def may_be_codes(table: Table, k: int) -> bool:
         return False
     values = table.values[:, k]
     values = np.unique(values[~np.isnan(values)])
-    few = _FEWEST_CODES <= len(values) <= min(_MOST_CODES, len(table.values) // _ROWS_A_CODE)
+    few = _FEWEST_CODES <= len(values) <= min(MOST_CODES, len(table.values) // _ROWS_A_CODE)
     return few and bool((values == np.round(values)).all())
 
 

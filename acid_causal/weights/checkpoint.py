@@ -85,7 +85,7 @@ class TrainedModel:
     def __repr__(self) -> str:
         weights = sum(parameter.numel() for parameter in self.network.parameters())
         stream = self.recipe.stream
-        sizes = f"n = {stream.n[0]} to {stream.n[1]}, |S| = {stream.d_z[0]} to {stream.d_z[1]}"
+        sizes = f"n = {stream.n[0]} to {stream.n[1]}, |Z| = {stream.d_z[0]} to {stream.d_z[1]}"
         return f"TrainedModel({self.name!r}, {weights} weights, trained on {sizes})"
 
     def save(self, path: str | Path) -> None:

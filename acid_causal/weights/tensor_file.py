@@ -20,18 +20,21 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from acid_causal.errors import ModelError, Notices
+from acid_causal.errors import ModelError, Notices, listed
 from acid_causal.files import write_atomically
 
 Shapes = Mapping[str, tuple[int, ...]]
 
 _FORMAT, _VERSION = "acid-causal", 1
-# Headers have 20 to 100 KB; a much longer one is not valid and would take long to parse.
+# Headers of the shipped files have 17 to 194 KB; a much longer one is not valid and would take long
+# to parse.
 _MAX_HEADER_BYTES = 4 * 2**20
 # Valid weights are below 10; a flipped bit in an exponent gives values up to 1e38.
 _MAX_VALUE = 1e9
 _DTYPE, _BYTES = "F32", 4
 _MAX_AXES, _MAX_AXIS = 8, 2**40
+# Tensors named in an error.
+_MOST_NAMED = 3
 
 _notices = Notices()
 
@@ -109,11 +112,11 @@ class TensorFile:
             ModelError: it does not.
         """
         for odd, what in (
-            (sorted(expected.keys() - self.shapes.keys()), "lacks"),
-            (sorted(self.shapes.keys() - expected.keys()), "has one too many:"),
+            (sorted(expected.keys() - self.shapes.keys()), "lacks the tensors"),
+            (sorted(self.shapes.keys() - expected.keys()), "has unexpected tensors:"),
         ):
             if odd:
-                raise ModelError(f"of the tensors in {self._shown} it {what} {', '.join(odd[:3])}")
+                raise ModelError(f"{self._shown} {what} {listed(odd, _MOST_NAMED)}")
         for name, shape in expected.items():
             if self.shapes[name] != shape:
                 raise ModelError(
@@ -167,7 +170,8 @@ class TensorFile:
         claimed = _BYTES * sum(map(math.prod, shapes.values()))
         if claimed != self._size - self._start:
             raise ValueError(
-                f"its header tells of {claimed} bytes, and {self._size - self._start} follow"
+                f"its header announces {claimed} bytes of tensors, and {self._size - self._start} "
+                "follow"
             )
         return shapes
 

@@ -9,10 +9,10 @@ from causallearn.graph.GraphNode import GraphNode
 from causallearn.utils.DAG2CPDAG import dag2cpdag
 from numpy.typing import NDArray
 
-# Entry [i, j] is the mark at i of the edge between i and j. For i -> j it is TAIL, and [j, i] is
-# ARROW.
+from acid_causal.discovery.mixed_graph import ARROW, CIRCLE, TAIL
+
+# In the encoding of `acid_causal.discovery.mixed_graph`.
 Endpoints = NDArray[np.int64]
-NONE, TAIL, ARROW, CIRCLE = 0, -1, 1, 2
 
 _MARKS = {TAIL: ("-", "-"), ARROW: ("<", ">"), CIRCLE: ("o", "o")}
 _LEFT = {left: mark for mark, (left, _) in _MARKS.items()}

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import precision_recall_fscore_support
 
-from benchmarks.metrics.endpoints import ARROW, CIRCLE, NONE, TAIL, Endpoints, cpdag_of, from_dag
+from acid_causal.discovery.mixed_graph import ARROW, CIRCLE, NONE, TAIL
+from benchmarks.metrics.endpoints import Endpoints, cpdag_of, from_dag
 
 
 @dataclass(frozen=True)

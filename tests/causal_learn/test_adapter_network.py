@@ -40,7 +40,7 @@ def ask(test: ACID) -> float:
 
 
 def flat_null(location: float, scale: float) -> NullDistribution:
-    """The same normal distribution, pooled and whatever the question, up to any n and |S|."""
+    """The same normal distribution, pooled and whatever the question, up to any n and |Z|."""
     coefficients = np.zeros((3, DESIGNS[5].terms(np.zeros((1, 5))).shape[1]))
     coefficients[:2, 0] = location, np.log(scale)
     unmended = TailMaps(np.zeros((1, 1, 2, 1)))

@@ -171,7 +171,7 @@ def test_causal_learn_is_told_the_same() -> None:
         ("k.json", "[" * 100_000, "lists within lists without end"),
         ("k.json", '{"tiers": [[' + "[" * 500 + "]" * 500 + "]]}", "must be a list of names"),
         ("k.json", '{"tiers": "' + "a" * 100_000 + '"}', "tiers must be a list, not 'aaa"),
-        ("k.toml", "/knowledge\nforbiddirect\na", "writes no line such as 'a' here"),
+        ("k.toml", "/knowledge\nforbiddirect\na", "'a' is not a valid line in this section"),
         ("k.toml", "/knowledge\nrequiredgroup\na b", "Tetrad's requiredgroup is not read"),
         ("k.toml", "/knowledge\naddtemporal\nx y", "a tier begins with its number, not 'x'"),
     ],

@@ -84,9 +84,15 @@ def reshaped(tensors: dict[str, Tensor], header: dict[str, Any]) -> None:
     [
         (without("step"), "not the state of a training run"),
         (without("recipe"), "not the state of a training run"),
-        (without("model.classifier.0.weight"), "lacks model.classifier.0.weight"),
-        (without("adam.exp_avg.classifier.0.weight"), "lacks adam.exp_avg.classifier.0.weight"),
-        (without("adam.step.classifier.0.weight"), "lacks adam.step.classifier.0.weight"),
+        (without("model.classifier.0.weight"), "lacks the tensors model.classifier.0.weight"),
+        (
+            without("adam.exp_avg.classifier.0.weight"),
+            "lacks the tensors adam.exp_avg.classifier.0.weight",
+        ),
+        (
+            without("adam.step.classifier.0.weight"),
+            "lacks the tensors adam.step.classifier.0.weight",
+        ),
         (reshaped, r"of shape \(3,\), not"),
         (changed(step="four"), "'four' where a number was expected"),
         (changed(step=-1), "-1 where a number"),

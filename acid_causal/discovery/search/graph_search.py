@@ -203,12 +203,15 @@ def run_pc(
     knowledge: Knowledge,
     orient_by: str,
 ) -> Orientation:
-    """Does the same as causal-learn's `pc`, except for pairs that knowledge keeps apart."""
+    """Finds the skeleton of causal-learn's stable `pc`, and orients it by `orient_by`.
+
+    Pairs that knowledge keeps apart are separated whatever their p-values.
+    """
     apart = knowledge.pairs(knowledge.keeps_apart, names)
     record.answer_pairs()
     skeleton = find_skeleton(len(names), alpha, record.answer, apart=apart, max_size=max_size)
-    # A pair that knowledge keeps apart may not be separated by any set. causal-learn would assume
-    # the empty set, and orient each common neighbour as a collider. With a separating set of all
+    # Perhaps no set separates a pair that knowledge keeps apart. causal-learn would assume the
+    # empty set, and orient each common neighbour as a collider. With a separating set of all
     # variables none is oriented.
     for i, j in apart:
         if record.pvalues[i, j, ()] <= alpha:

@@ -1,4 +1,4 @@
-"""A progress bar for each level of a search: |S| = 0, then 1, and so on.
+"""A progress bar for each level of a search: |Z| = 0, then 1, and so on.
 
 causal-learn does not report levels, but the level of a question is the size of its conditioning
 set. The number of questions of a level follows from the p-values of the lower levels.
@@ -88,21 +88,21 @@ class LevelProgress:
     def _open(self, total: int | None, level: int | str) -> None:
         self.close()
         if self._show:
-            label = f"|S| = {level}" if isinstance(level, int) else level
+            label = f"|Z| = {level}" if isinstance(level, int) else level
             self._bar = progress_bar(total=total, label=label, unit=" tests")
             what = f"tests of {label}"
             self._estimate = None if total is None else Estimate(what, total, seconds=1.0)
 
     def _foretell(self, each: float) -> None:
-        """Says how long |S| = 1 may take when |S| = 0 has begun: all sets of one for all pairs.
+        """Says how long |Z| = 1 may take when |Z| = 0 has begun: all sets of one for all pairs.
 
         Args:
-            each: seconds of a test of |S| = 0; where all pairs are tested given a variable, such a
+            each: seconds of a test of |Z| = 0; where all pairs are tested given a variable, such a
                 test takes about as long.
         """
         most = comb(self._d, 2) * (self._d - 2)
         if self._max_size is None or self._max_size > 0:
-            what = f"tests of |S| = 1: at most {most:,}, if no pair is independent"
+            what = f"tests of |Z| = 1: at most {most:,}, if no pair is independent"
             say_how_long(what, most * each)
 
     def _foreseen(self, size: int, pvalues: Mapping[Question, float]) -> int:

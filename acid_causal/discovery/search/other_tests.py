@@ -16,7 +16,7 @@ from acid_causal.tables.columns import Array
 from acid_causal.tables.inputs import MIN_SAMPLES, Question, Table, are_too_few
 
 ACID_TEST = "acid"
-# Tests of levels alone, to which the codes of categories are levels like others.
+# Tests for discrete data, which take codes of categories as they are.
 _OF_LEVELS = ("chisq", "gsq")
 # Tests of partial correlations.
 _OF_CORRELATIONS = ("fisherz", "mv_fisherz")
@@ -53,16 +53,17 @@ class OtherTester:
         if table.absent is not None:
             whole = len(values)
             values = values[~np.any(table.absent, axis=1)]
-            warn(f"{name} takes complete rows alone: {len(values)} of {whole}")
+            warn(f"{name} uses only complete rows: {len(values)} of {whole}")
         self.n, self.d = table.values.shape
         self._name, self._table = name, table
         self._rows, self._notices = len(values), Notices()
         if name in _OF_LEVELS:
             _check_levels(values, table.columns, name)
         try:
-            # Of too few rows no test can be made, and a name must be one even so.
+            # With too few rows CIT fails; random rows stand in, so that an unknown name is still
+            # refused.
             self._test = CIT(values if self._rows >= MIN_SAMPLES else _any_rows(self.d), name)
-        except Exception as error:  # it raises what its author met
+        except Exception as error:  # CIT raises errors of any type
             raise OptionError(f"causal-learn's test {name!r}: {error}") from error
         if table.categories and name not in _OF_LEVELS:
             shown = listed([repr(table.columns[k]) for k in sorted(table.categories)])
@@ -79,7 +80,7 @@ class OtherTester:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The test, in the places of a model and its null."""
+        """The test's name, in the fields of the model and the null."""
         return {
             "model": {"name": self._name, "sha256": ""},
             "null": "the test's own",

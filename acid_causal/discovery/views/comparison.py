@@ -1,13 +1,13 @@
-"""What two graphs of the same variables differ in."""
+"""Differences between two graphs of the same variables."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from acid_causal.discovery.evidence import Edge
 from acid_causal.errors import InputError
 
 if TYPE_CHECKING:
     from acid_causal.discovery.discovery import Discovery
-from acid_causal.discovery.evidence import Edge
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from acid_causal.discovery.discovery import Discovery
 
-# Joins the names of a conditioning set in one text.
+# Separator of names in a conditioning set.
 SEPARATOR = "; "
 
 
@@ -42,7 +42,10 @@ def to_networkx(found: "Discovery") -> "nx.DiGraph":
 
 
 def to_frame(found: "Discovery") -> "pd.DataFrame":
-    """Returns a DataFrame with one row for each edge, the firmest first."""
+    """Returns a DataFrame with a row for each edge.
+
+    Rows are sorted by confidence, then p-value, then statistic.
+    """
     import pandas as pd
 
     columns = ["a", "mark", "b", "pvalue", "adjusted", "given", "tests", "required", "confidence"]

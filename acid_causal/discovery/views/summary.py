@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING
 
+from acid_causal.discovery.evidence import Edge
+
 if TYPE_CHECKING:
     from acid_causal.discovery.discovery import Discovery
-from acid_causal.discovery.evidence import Edge
 
 # Number of edges shown, the first of the sorted list.
 _IN_TEXT, _IN_HTML = 5, 30

@@ -45,6 +45,7 @@ class Content:
 
 def ranks(column: Float[NDArray[np.float64], " n"]) -> Int64[Ranks, " n"]:
     """Returns 2 r - 1 for mean ranks r from 1 on: integers, also for ties."""
+    # scipy.stats.rankdata would load scipy.stats with the first answer.
     _, place, counts = np.unique(column, return_inverse=True, return_counts=True)
     return (2 * np.cumsum(counts) - counts)[place]
 

@@ -59,8 +59,8 @@ class Rows:
         if _are_many_valued(self._values[kept]):
             self._kept, self.n, self.repeated = kept, len(kept), share
 
-    def may_be_codes(self, column: int) -> bool:
-        """Returns whether a column holds whole numbers that nobody called categories or ranks."""
+    def is_untyped_whole(self, column: int) -> bool:
+        """Returns whether a column holds whole numbers, declared neither categories nor ordered."""
         typed = column in self._categories or column in self._ordered
         return not typed and self.measures.is_whole(column)
 

@@ -355,6 +355,7 @@ def _size(columns: Float[Tensor, "*columns n"]) -> Float[Tensor, "*columns 1"]:
 
 
 def _standardised(columns: Float[Tensor, "*columns n"]) -> Float[Tensor, "*columns n"]:
+    # The floor only prevents 0 / 0: residuals in the scale of values may be tiny and still count.
     centred = columns - columns.mean(-1, keepdim=True)
     return centred / centred.square().mean(-1, keepdim=True).sqrt().clamp(min=1e-12)
 

@@ -11,7 +11,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch
 
 from acid_causal.data.sachs import Sachs
-from benchmarks.metrics.endpoints import ARROW, NONE, Endpoints, from_dag, from_text
+from acid_causal.discovery.mixed_graph import ARROW, NONE
+from benchmarks.metrics.endpoints import Endpoints, from_dag, from_text
 from benchmarks.metrics.graph_metrics import EdgeClass, classify_edges
 from benchmarks.pictures.style import BLUE, GREEN, GREY, INK, PURPLE, VERMILION, picture, style_of
 

@@ -1,7 +1,8 @@
 import networkx as nx
 import numpy as np
 
-from benchmarks.metrics.endpoints import ARROW, CIRCLE, TAIL, from_dag, from_text, to_text
+from acid_causal.discovery.mixed_graph import ARROW, CIRCLE, TAIL
+from benchmarks.metrics.endpoints import from_dag, from_text, to_text
 
 
 def test_marks_are_causal_learns() -> None:

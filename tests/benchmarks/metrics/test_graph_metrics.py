@@ -12,11 +12,8 @@ from causallearn.search.ConstraintBased.FCI import fci
 from causallearn.search.ConstraintBased.PC import pc
 
 from acid_causal.data.sachs import load_sachs
+from acid_causal.discovery.mixed_graph import ARROW, CIRCLE, NONE, TAIL
 from benchmarks.metrics.endpoints import (
-    ARROW,
-    CIRCLE,
-    NONE,
-    TAIL,
     Endpoints,
     cpdag_of,
     from_dag,

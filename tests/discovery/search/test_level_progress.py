@@ -82,8 +82,8 @@ def test_bars_on_a_terminal_only(
     monkeypatch.setattr(progress, "tqdm", Bar)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     search_graph(table, progress=True)
-    assert shown[0] == ("|S| = 0", 10)
-    assert "|S| = 0" in capsys.readouterr().err
+    assert shown[0] == ("|Z| = 0", 10)
+    assert "|Z| = 0" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("max_size", "told"), [(None, True), (1, True), (0, False)])
@@ -100,8 +100,8 @@ def test_how_long_two_levels_take_is_said_before_the_first_is_done(
     clock[0] = 1.0
     follows.advance(2048)
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "tests of |S| = 0: 499,500, about 4 minutes"
-    most = "tests of |S| = 1: at most 498,501,000, if no pair is independent, about 67.6 hours"
+    assert lines[0] == "tests of |Z| = 0: 499,500, about 4 minutes"
+    most = "tests of |Z| = 1: at most 498,501,000, if no pair is independent, about 67.6 hours"
     assert lines[1:] == ([most] if told else [])
     clock[0] = 2.0
     follows.advance(2048)

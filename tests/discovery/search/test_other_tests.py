@@ -28,7 +28,7 @@ def test_incomplete_rows_are_left_out() -> None:
     data = linear_data(random_dag(3, 1.5, 1), 100, 1)
     absent = np.zeros(data.shape, dtype=bool)
     absent[:10, 1] = True
-    with pytest.warns(UserWarning, match="complete rows alone: 90 of 100"):
+    with pytest.warns(UserWarning, match="only complete rows: 90 of 100"):
         tester = OtherTester(Table(data, ("a", "b", "c"), absent), "fisherz")
     rest = OtherTester(Table(data[10:], ("a", "b", "c"), None), "fisherz")
     assert tester.test_many([(0, 1, (2,))]) == rest.test_many([(0, 1, (2,))])
@@ -72,7 +72,7 @@ def test_too_few_complete_rows_are_independent(test: str, complete: int) -> None
     with pytest.warns(AcidWarning) as told:
         found = discover(frame, test=test, missing="drop")
     said = [str(one.message) for one in told]
-    assert f"{test} takes complete rows alone: {complete} of 20" in said
+    assert f"{test} uses only complete rows: {complete} of 20" in said
     assert [text for text in said if "p = 1" in text] == [
         f"only {complete} complete rows for (a, b | ): p = 1"
     ]

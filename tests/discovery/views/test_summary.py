@@ -49,4 +49,4 @@ def test_other_objects_are_shown_in_a_line(table: np.ndarray, tiny_model: Traine
         assert 20 < len(repr(shown)) < 200
     assert repr(load_sachs()).startswith("Sachs(853 rows, 11 columns: Raf, ")
     assert "'tiny'" in repr(tiny_model)
-    assert "n = 20 to 200, |S| = 0 to 5" in repr(tiny_model)
+    assert "n = 20 to 200, |Z| = 0 to 5" in repr(tiny_model)
