@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,7 @@ class MethodStyle:
 
 _STYLES = {
     "acid": MethodStyle("ACID", BLUE, "-", "o"),
+    "acid:acid-fast": MethodStyle("ACID (acid-fast)", BLUE, (0, (1, 1)), "v"),
     "acid-permutation": MethodStyle("ACID, permutation null", SKY, (0, (2, 1)), "*"),
     "acid-checked": MethodStyle("ACID, checked", SKY, (0, (4, 2)), "p"),
     "acid-adapted": MethodStyle("ACID, adapted", SKY, (0, (5, 1)), "h"),
@@ -83,13 +84,21 @@ _STYLES = {
     "gcm": MethodStyle("GCM", OLIVE, (0, (8, 1.5, 2, 1.5)), "p"),
 }
 
+# ACID with a model that has no style of its own.
+_OTHER_MODEL = MethodStyle("ACID", BLUE, (0, (3, 1.5)), "P")
+
 
 def style_of(method: str) -> MethodStyle:
-    """Returns a method's style; `acid:NAME` has other dashes than the default model."""
+    """Returns a method's style.
+
+    `METHOD:MODEL` has the model in its label, and `acid:MODEL` other dashes than the default model.
+    """
     base, _, model = method.partition(":")
-    if model:
-        return MethodStyle(f"ACID ({Path(model).stem})", BLUE, (0, (3, 1.5)), "P")
-    return _STYLES[base]
+    style = _STYLES.get(method)
+    if style is None:
+        style = _OTHER_MODEL if base == "acid" else _STYLES[base]
+        style = replace(style, label=f"{style.label} ({Path(model).stem})")
+    return style
 
 
 @contextmanager
