@@ -79,7 +79,7 @@ def make_jobs(methods: Sequence[str], quick: bool) -> list[Job]:
 
 def run(job: Job) -> Results:
     """Scores the model, before or after fine-tuning, on the questions of one cell."""
-    name, steps = job.method.partition(":")[2] or DEFAULT_MODEL, job.number("steps")
+    name, steps = model_of(job.method), job.number("steps")
     model, spent = prepared(name, str(job["table"]), steps, job.seed)
     if job["questions"] == "table":
         drawn = _of_table(job)
@@ -108,6 +108,11 @@ def run(job: Job) -> Results:
         "finetuning_seconds": spent if steps else None,
         "seconds_per_test": seconds,
     }
+
+
+def model_of(method: str) -> str:
+    """Returns the name or the file of a method's model."""
+    return method.partition(":")[2] or DEFAULT_MODEL
 
 
 @cache
@@ -174,11 +179,8 @@ def report(rows: pd.DataFrame, picture: Path) -> str:
     """Prints means over cells before and after fine-tuning, and draws them."""
     summary = summarise(rows)
     draw_finetuning(summary, picture)
-    header = ("table", "questions", "cells", "steps", *METRICS, "minutes")
-    cells = [
-        (*(row[name] for name in header[:4]), *(row[name] for name in METRICS), row["minutes"])
-        for row in summary.to_dict("records")
-    ]
+    header = ("table", "questions", "model", "cells", "steps", *METRICS, "minutes")
+    cells = [[row[name] for name in header] for row in summary.to_dict("records")]
     return "\n".join([CAPTION, "", aligned(header, cells)])
 
 
@@ -193,6 +195,7 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
     key = ["table", "questions", "method", "steps"]
     for names, cells in rows.groupby(key, sort=False):
         row: dict[str, object] = dict(zip(key, names, strict=True)) | {"cells": len(cells)}
+        row["model"] = Path(model_of(str(row["method"]))).stem
         row |= {name: float(cells[name].mean()) for name in METRICS}
         row["minutes"] = float(cells["finetuning_seconds"].astype(float).mean()) / 60
         summary.append(row)
@@ -208,5 +211,5 @@ FINETUNING = Experiment(
     jobs=make_jobs,
     run=run,
     report=report,
-    unit=("table",),
+    unit=("table", "method"),
 )

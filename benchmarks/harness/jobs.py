@@ -29,7 +29,8 @@ class Job:
     seed: int
 
     def __getitem__(self, name: str) -> Scalar:
-        return dict(self.setting)[name]
+        """Returns the method, or the value of a setting."""
+        return self.method if name == "method" else dict(self.setting)[name]
 
     def number(self, name: str) -> int:
         """Returns an integer setting."""
@@ -54,8 +55,8 @@ class Experiment:
         result_columns: Columns that `run` fills.
         jobs: Maps (methods, quick) to the jobs, in the order in which they run.
         run: Maps a job to its results. If it raises, the row holds the error.
-        unit: Setting columns. The values of these are reported as soon as all their jobs are done,
-            since each value takes hours. Empty if the report needs all jobs.
+        unit: Setting columns, or "method". The values of these are reported as soon as all their
+            jobs are done, since each value takes hours. Empty if the report needs all jobs.
         report: Maps (rows of all jobs, path of the picture) to the text to print, and draws the
             picture. The rows have numeric columns where possible, and no failed rows.
         runs_here: Whether this machine can run a job; other jobs are left out.

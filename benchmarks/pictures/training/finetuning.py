@@ -18,8 +18,8 @@ def draw_finetuning(summary: pd.DataFrame, path: Path) -> None:
         path: The PNG.
     """
     lines = [
-        (f"{names[0]}: {names[1]}" + (f" ({names[2]})" if ":" in names[2] else ""), group)
-        for names, group in summary.groupby(["table", "questions", "method"], sort=False)
+        (f"{names[0]}: {names[1]} ({names[2]})", group)
+        for names, group in summary.groupby(["table", "questions", "model"], sort=False)
     ]
     with picture(path, 11.0, 1.6 + 0.32 * len(lines)) as figure:
         title = "Fine-tuning without labels: before (open) and after (filled)"

@@ -33,9 +33,9 @@ def test_quick_run(
     assert run_experiment("finetuning", f"acid:{path}", quick=True, out=tmp_path) == 0
     finetuning.prepared.cache_clear()
     printed = [line.split() for line in capsys.readouterr().out.splitlines()]
-    starts = [line[:4] for line in printed if line[:1] == ["wine-coarse"]]
+    starts = [line[:5] for line in printed if line[:1] == ["wine-coarse"]]
     assert starts == [
-        ["wine-coarse", kind, cells, steps]
+        ["wine-coarse", kind, "tiny", cells, steps]
         for kind, cells in (("held-out", "1"), ("table", "2"), ("training", "1"))
         for steps in ("0", "2")
     ]
