@@ -73,7 +73,7 @@ class Layout:
         return (np.abs(points - self.centres[k]) < self.sizes[k] / 2 + pad).all(axis=-1)
 
     def _hidden(self, points: Array, a: int, b: int) -> int:
-        """Counts points that other boxes than a and b hide, or that are off the sheet."""
+        """Counts points that are off the sheet or hidden by boxes other than a and b."""
         some = points[::8]
         off = np.abs(some[:, None] - self.centres)
         below = (off < self.sizes / 2 + 4.0).all(axis=2).sum(axis=0)

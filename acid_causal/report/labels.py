@@ -32,7 +32,7 @@ def printable(name: str) -> str:
 
 
 def isolated(name: str) -> str:
-    """Returns the printable name; one from right to left does not turn round the text beside it.
+    """Returns the printable name; a right-to-left one is isolated from the text beside it.
 
     Between two Hebrew names an arrow would otherwise point from the wrong one.
     """

@@ -29,13 +29,13 @@ _STEPS, _MISSING = 250, 255
 # A frame holds these quantiles and half of their distance on either side; values beyond it, if any,
 # are drawn on its edge, so that an outlier does not squeeze the others into a corner.
 _QUANTILES, _MARGIN = (0.02, 0.98), 0.5
-# ... and so far out are they brought in before a regression.
+# Before a regression values are clipped to a frame with this margin.
 _FAR = 10.0
-# Levels that are drawn; the rarer ones are drawn together.
+# Most levels drawn one by one; the rarer ones are joined.
 _MOST_LEVELS = 7
 # Regressions that are drawn, so that the page stays small.
 _MOST_REGRESSIONS = 900
-# Rows that a regression takes at least.
+# Fewest rows of a regression.
 _FEWEST_ROWS = 10
 
 
@@ -104,7 +104,7 @@ def _expected(
     x_left: Float[Array, "n r"],
     y_left: Float[Array, "n s"],
 ) -> Float[Array, "r s"]:
-    """Computes the numbers of rows with each two levels, were they independent given the set."""
+    """Computes the expected rows of each pair of levels under independence given the set."""
     chances = []
     for indicators, left in ((x, x_left), (y, y_left)):
         chance = np.clip(indicators - left, 1e-6, 1)
@@ -151,7 +151,7 @@ def _residuals(
     left = [np.full_like(column, np.nan) for column in columns]
     if rows.sum() < _FEWEST_ROWS:
         return left
-    # Numbers first, as a layout wants them.
+    # Numbers first, as `Layout` requires.
     order = sorted(given, key=lambda k: k in sample.categories)
     parts = [_conditioning(sample, k)[rows] for k in order]
     layout = Layout.from_widths([[part.shape[1] for part in parts]], torch.device("cpu"))

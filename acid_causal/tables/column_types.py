@@ -21,7 +21,8 @@ Ordered = Selection | Mapping[Any, Sequence[Any]]
 # column's own order.
 Declared = dict[int, Sequence[Any] | None]
 
-# A category may have at most this many levels, and one level for so many rows; two are always fine.
+# A category may have at most this many levels, and at most one per so many rows; two are always
+# fine.
 MOST_LEVELS = 50
 _ROWS_A_LEVEL = 5
 
@@ -41,7 +42,7 @@ class LevelsError(InputError):
 def declare(names: Sequence[Sequence[Any]], categorical: Selection, ordered: Ordered) -> Declared:
     """Finds the columns that the user names.
 
-    Integers are indices, unless labels are numbers: then integers are labels alone, of all columns.
+    Integers are indices; but if any label is a number, all integers are labels.
 
     Args:
         names: for each column what it may be called, in order of precedence.
@@ -73,14 +74,14 @@ def selected(selection: Selection) -> list[Any]:
 
 def _columns_called(key: Any, names: Sequence[Sequence[Any]], option: str) -> list[int]:
     index = _index(key)
-    # Python's own integer, as numpy's is compared with each part of a label that is a tuple.
+    # Python's integer: numpy's would be compared with each part of a label that is a tuple.
     sought = key if index is None else index
     if not _is_boolean(key):
         for called in zip(*names, strict=True):
             if found := [k for k, name in enumerate(called) if _is_same(name, sought)]:
                 return found
     shown = [str(called[0]) for called in names]
-    # One key is not read as a label and the next one as a place: `[0, 1]` may be either.
+    # All integers are read in one way, as in `[0, 1]` each may be a label or an index.
     if index is not None and any(_is_number(name) for called in names for name in called):
         raise OptionError(
             f"unknown column in {option}: {key!r}. Labels of this table are numbers, so that a "

@@ -64,7 +64,7 @@ def read_column(
             return None if numbers is None else Column(numbers)
     try:
         codes, values = _factorise(column)
-    except (TypeError, ValueError):  # of values that have no hash, such as lists and arrays
+    except (TypeError, ValueError):  # unhashable values, such as lists and arrays
         return None
     if not categorical and not declared and not all(isinstance(value, str) for value in values):
         return None
@@ -105,7 +105,7 @@ def _read_ordered(column: Any, order: Sequence[Any]) -> Column | None:
 
 
 def _factorise(column: Any) -> tuple[Int[NDArray[np.int64], " n"], list[Any]]:
-    """Returns the index of each value among the different values, -1 if missing, and these."""
+    """Returns each value's index among the distinct values, -1 if missing, and these values."""
     if hasattr(column, "factorize"):
         codes, values = column.factorize()
         return np.asarray(codes, dtype=np.int64), list(values)
@@ -143,7 +143,7 @@ def _level_name(value: Any) -> str:
 
 
 def _name_as_read(level: Any, found: Iterable[Any]) -> str:
-    """Names a level of an order as the value that was read of it: 0.10 as .1, true as True."""
+    """Names a listed level as its value in the column: 0.10 as 0.1, true as True."""
     for value in found:
         if isinstance(value, bool | np.bool_):
             if str(level).strip().lower() == str(value).lower():

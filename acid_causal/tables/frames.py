@@ -1,4 +1,4 @@
-"""Data frames for libraries that take arrays alone, as causal-learn does."""
+"""Data frames for libraries that take only arrays, as causal-learn does."""
 
 from typing import Any
 
@@ -40,8 +40,8 @@ def read_frame(
 
     Returns:
         A new array, (n, d), and d names; those of an array's columns are X1, X2 and so on. The
-        array is of floats. If a column is a category it is of objects and has the names of levels
-        there, from which `acid` knows the category again.
+        array holds floats. If a column is a category, it holds objects, and in such columns the
+        names of levels, by which `acid` recognises categories.
 
     Raises:
         InputError, InputTypeError, OptionError: see `acid_causal.tables.inputs.read_table`.

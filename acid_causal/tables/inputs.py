@@ -101,10 +101,10 @@ def as_table(
     categorical: Selection = (),
     ordered: Ordered = (),
 ) -> Table:
-    """Returns a table that was read before as it is, and reads any other; see `read_table`.
+    """Returns a `Table` as it is, and reads any other data; see `read_table`.
 
     Raises:
-        OptionError: types of columns are given for a table that was read before.
+        OptionError: types of columns are given for a `Table`.
     """
     if not isinstance(data, Table):
         return read_table(data, missing=missing, categorical=categorical, ordered=ordered)
@@ -225,7 +225,7 @@ def _joined(
 
 
 def _check_labels(parts: Mapping[str, Any]) -> None:
-    """Warns if parts have the same labels of rows in different orders; a lagged part has others."""
+    """Warns if parts have the same row labels in different orders; lagged parts have others."""
     (first, labels), *others = [
         (name, part.index if is_pandas(part) else None) for name, part in parts.items()
     ]
@@ -373,7 +373,7 @@ class _Brought:
     """The columns of a table as the user brings them.
 
     Attributes:
-        labels: of a DataFrame's columns; those of an array have their names.
+        labels: a DataFrame's column labels; an array's are its names.
         names: of the columns.
         columns: the columns, each (n,).
     """
@@ -462,7 +462,7 @@ def _as_array(data: Any, name: str) -> Any:
     masked = isinstance(data, list | tuple) and any(isinstance(p, np.ma.MaskedArray) for p in data)
     try:
         array = np.ma.asarray(data) if masked else np.asarray(data)
-        # numpy makes texts of numbers that stand beside texts in a list.
+        # numpy turns numbers beside texts in a list into texts.
         mixed = array.dtype.kind == "U" and not isinstance(data, np.ndarray)
         return np.asarray(data, dtype=object) if mixed else array
     except ValueError as error:
