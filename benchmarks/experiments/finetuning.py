@@ -186,7 +186,7 @@ def report(rows: pd.DataFrame, picture: Path) -> str:
 
 CAPTION = """Fine-tuning without labels; 0 steps: the model as it is. Level .05; means over cells.
 table: X and Z of the table, Y drawn from neighbours in Z, not as in fine-tuning. training: the
-model's own stream. held-out: mechanisms that acid-ranks never saw."""
+model's own stream. held-out: mechanisms that acid-ranks never saw, and acid-base did."""
 
 
 def summarise(rows: pd.DataFrame) -> pd.DataFrame:
