@@ -262,7 +262,7 @@ def test_sizes_beyond_training(tiny_model: TrainedModel, table: np.ndarray) -> N
         p = Tester(table[:10], model=tiny_model).test(0, 1, (2,)).pvalue
     assert 0 <= p <= 1
     wide = np.random.default_rng(0).normal(size=(50, 42))
-    with pytest.warns(AcidWarning, match=r"\|S\| = 40 is larger than the 5"):
+    with pytest.warns(AcidWarning, match=r"\|Z\| = 40 is larger than the 5"):
         p = Tester(wide, model=tiny_model).test(0, 1, range(2, 42)).pvalue
     assert 0 <= p <= 1
 
@@ -403,7 +403,7 @@ def test_sets_of_columns(tiny_model: TrainedModel, table: np.ndarray) -> None:
         (((0, 1), (3, 1), (5,)), InputError, r"against itself \(column 1\)"),
         (((0,), (7,)), InputError, "column 7 is out of range: the table has columns 0 to 5"),
         (((0,), (1,), (-1,)), InputError, "column -1 is out of range"),
-        (((0, 2), (1,), (3, 2)), InputError, r"column 2 is tested and .* at once; S = \(2, 3\)"),
+        (((0, 2), (1,), (3, 2)), InputError, r"column 2 is tested and .* at once; Z = \(2, 3\)"),
         (((0,), (1,), (1,)), InputError, "column 1 is tested and conditioned on at once"),
         (((), (1,)), InputError, "x has no column"),
         (((0,), (), (1,)), InputError, "y has no column"),
