@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from acid_causal import defaults
 from acid_causal.errors import InputError, Notices, OptionError, missing_extra, require
 from acid_causal.inference.nulls.factory import takes_level
 from acid_causal.inference.tester import Tester
+from acid_causal.options import defaults
 from acid_causal.tables.inputs import read_table
 from acid_causal.weights.checkpoint import TrainedModel
 from acid_causal.weights.shared import shared_model

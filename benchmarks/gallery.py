@@ -16,8 +16,8 @@ from statsmodels.datasets import modechoice
 
 from acid_causal import discover
 from acid_causal.discovery.knowledge import Knowledge
+from acid_causal.discovery.report.graph_picture import write_png
 from acid_causal.errors import AcidWarning
-from acid_causal.report.graph_picture import write_png
 from benchmarks.harness.committed import RESULTS
 
 SAMPLES = 50

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from acid_causal import Knowledge, discover
-from acid_causal.report.html import write_report
+from acid_causal.discovery.report.html import write_report
 
 # In place of pd.read_csv("your-table.csv"): age and dose act on pressure, and pressure on risk.
 rng = np.random.default_rng(0)

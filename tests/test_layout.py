@@ -8,12 +8,10 @@ PACKAGE, TESTS = Path(__file__).parents[1] / "acid_causal", Path(__file__).paren
 TESTED_IN = {
     "calibration/null_regression.py": "calibration/test_null.py",
     "calibration/scoring.py": "calibration/test_fitting.py",
-    "choices.py": "cli/test_options.py",
     "cli/ask.py": "cli/test_cli.py",
     "cli/calibrate.py": "cli/test_cli.py",
     "cli/models.py": "cli/test_cli.py",
     "cli/output.py": "cli/test_cli.py",
-    "defaults.py": "cli/test_cli.py",
     "discovery/evidence.py": "discovery/test_discovery.py",
     "discovery/provenance.py": "discovery/test_discovery.py",
     "discovery/search/meeks_rules.py": "discovery/search/test_orientation.py",
@@ -25,13 +23,15 @@ TESTED_IN = {
     "model/attention.py": "model/test_heads.py",
     "model/config.py": "weights/test_recipe.py",
     "model/encoder.py": "model/test_acid.py",
+    "options/choices.py": "cli/test_options.py",
+    "options/defaults.py": "cli/test_cli.py",
     "synthetic/draws.py": "synthetic/test_stream.py",
     "synthetic/mechanisms.py": "synthetic/test_stream.py",
     "synthetic/noise.py": "synthetic/test_stream.py",
     "synthetic/sem.py": "synthetic/test_stream.py",
-    "weights/shipped.py": "weights/test_checkpoint.py",
     "training/processes.py": "training/test_trainer.py",
     "training/redrawing.py": "training/test_table_questions.py",
+    "weights/shipped.py": "weights/test_checkpoint.py",
 }
 
 

@@ -14,14 +14,14 @@ import torch
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from acid_causal import defaults
 from acid_causal.calibration.facts import Facts, TargetFacts
 from acid_causal.calibration.null import NullDistribution
 from acid_causal.calibration.reference import Reference, summarise
 from acid_causal.calibration.scoring import encode, pair_grid, transform_batch
+from acid_causal.compute.settings import training_settings
 from acid_causal.model import ACIDModel
+from acid_causal.options import defaults
 from acid_causal.progress import Estimate, progress_bar
-from acid_causal.settings import training_settings
 from acid_causal.synthetic import Batch, Stream, StreamConfig
 from acid_causal.synthetic.draws import rand, seeded
 

@@ -25,8 +25,8 @@ from acid_causal.calibration.facts import Facts
 from acid_causal.calibration.null_regression import NullRegression
 from acid_causal.calibration.reference import Reference
 from acid_causal.calibration.skew_normal import bounded_shape, fit_skew_normal, skew_normal_logsf
-from acid_causal.choices import FITTED
 from acid_causal.errors import OptionError, unknown
+from acid_causal.options.choices import FITTED
 from acid_causal.synthetic import StreamConfig
 
 Array = NDArray[np.float64]

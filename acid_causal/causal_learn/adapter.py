@@ -18,7 +18,6 @@ import numpy as np
 from causallearn.search.ConstraintBased.PC import mvpc_alg
 from causallearn.utils.cit import CIT_Base, register_ci_test
 
-from acid_causal import defaults
 from acid_causal.causal_learn.level import Pair
 from acid_causal.causal_learn.prefetch import BATCH_LIMIT, LevelPrefetch
 from acid_causal.causal_learn.pvalue_file import PValueFile
@@ -34,6 +33,7 @@ from acid_causal.errors import (
 )
 from acid_causal.inference.nulls.factory import takes_level
 from acid_causal.inference.tester import OPTIONS, Tester
+from acid_causal.options import defaults
 from acid_causal.tables.inputs import Question, normalise_question
 
 TEST_NAME = "acid"

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from acid_causal import defaults
 from acid_causal.cli.options import (
     Alpha,
     Categorical,
@@ -24,6 +23,7 @@ from acid_causal.cli.options import (
 from acid_causal.cli.output import print_json, warnings_as_lines
 from acid_causal.cli.tables import known_names, read_columns, with_format_options
 from acid_causal.errors import InputError, unknown
+from acid_causal.options import defaults
 from acid_causal.tables.table_file import Format, read_table_file
 
 

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from acid_causal import defaults
 from acid_causal.cli.destinations import claim_file
 from acid_causal.cli.options import Device, Json, Overwrite, Threads, check_options, set_threads
 from acid_causal.cli.output import print_json
+from acid_causal.options import defaults
 
 
 def calibrate(
@@ -36,7 +36,7 @@ def calibrate(
     from dataclasses import replace
 
     from acid_causal.calibration.fitting import fit_null
-    from acid_causal.device import resolve_device
+    from acid_causal.compute.device import resolve_device
     from acid_causal.weights.checkpoint import load_model
 
     set_threads(threads)

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from acid_causal import defaults
-from acid_causal.choices import ORIENT
 from acid_causal.cli.destinations import claim_folder
 from acid_causal.cli.options import (
     CONFIDENCE,
@@ -38,8 +36,10 @@ from acid_causal.cli.options import (
 )
 from acid_causal.cli.output import print_json, warnings_as_lines
 from acid_causal.cli.tables import choose_columns, known_names, read_columns, with_format_options
+from acid_causal.discovery.report.file_names import FILES, holds_results
 from acid_causal.errors import OptionError
-from acid_causal.report.file_names import FILES, holds_results
+from acid_causal.options import defaults
+from acid_causal.options.choices import ORIENT
 from acid_causal.tables.table_file import Format, read_table_file, table_name
 
 if TYPE_CHECKING:
@@ -248,12 +248,12 @@ def discover(
             progress=True,
         )
     found = _with_command(found, data, form, model, context.obj)
-    from acid_causal.report.folder import write_results
+    from acid_causal.discovery.report.folder import write_results
 
     # The folder has been claimed before the search.
     files = write_results(found, folder, title=data.name, data=not no_data, overwrite=True)
     if as_json:
-        from acid_causal.report.graph_files import to_dict
+        from acid_causal.discovery.report.graph_files import to_dict
 
         print_json({**to_dict(found), "files": [str(file) for file in files]})
         return
@@ -300,7 +300,7 @@ def _with_command(
 
 
 def _print_graph(found: "Discovery") -> None:
-    from acid_causal.report.labels import given_text, printable, pvalue_text
+    from acid_causal.discovery.report.labels import given_text, printable, pvalue_text
 
     rows, variables = found.provenance["data"]["rows"], len(found.columns)
     count = len(found.edges)

@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from acid_causal import defaults
 from acid_causal.cli.destinations import claim_file
 from acid_causal.cli.options import (
     METHOD,
@@ -27,6 +26,7 @@ from acid_causal.cli.options import (
 from acid_causal.cli.output import print_json, warnings_as_lines
 from acid_causal.cli.tables import choose_columns, read_columns, with_format_options
 from acid_causal.errors import require
+from acid_causal.options import defaults
 from acid_causal.tables.table_file import Format, read_table_file, table_name
 
 ENDING = ".safetensors"

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from acid_causal import defaults
-from acid_causal.choices import METHODS as SEARCHES
-from acid_causal.choices import MISSING, NULLS, ORIENT, RESAMPLING, ROWS
 from acid_causal.errors import ModelError, OptionError, check_fraction, check_level, unknown
+from acid_causal.options import defaults
+from acid_causal.options.choices import METHODS as SEARCHES
+from acid_causal.options.choices import MISSING, NULLS, ORIENT, RESAMPLING, ROWS
 from acid_causal.weights.shipped import find_model
 
 # Headings in the help.

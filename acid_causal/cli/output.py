@@ -10,8 +10,8 @@ from typing import Any
 
 import typer
 
+from acid_causal.discovery.report.labels import printable
 from acid_causal.errors import AcidWarning
-from acid_causal.report.labels import printable
 
 # The exit code of a command that Ctrl-C ended, as in shells.
 INTERRUPTED = 130

@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from acid_causal import defaults
 from acid_causal.cli.options import (
     Decimal,
     Encoding,
@@ -18,6 +17,7 @@ from acid_causal.cli.options import (
     Thousands,
 )
 from acid_causal.errors import InputError, InputTypeError, listed, unknown
+from acid_causal.options import defaults
 from acid_causal.tables.column_types import LevelsError
 from acid_causal.tables.columns import as_float, read_column
 from acid_causal.tables.inputs import Table, read_table

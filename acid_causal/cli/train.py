@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from acid_causal import defaults
 from acid_causal.cli.destinations import claim_file
 from acid_causal.cli.options import Device, Json, Overwrite, Threads, set_threads
 from acid_causal.cli.output import Stopped, print_json, warnings_as_lines
 from acid_causal.errors import WriteError
+from acid_causal.options import defaults
 
 # Value of `--from` for random weights.
 _RANDOM = "random"

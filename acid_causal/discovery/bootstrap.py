@@ -16,12 +16,12 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import NDArray
 
-from acid_causal import defaults
-from acid_causal.choices import ROWS
 from acid_causal.discovery.mixed_graph import Endpoints, mark_between
 from acid_causal.discovery.search.graph_search import load_options, search_graph
 from acid_causal.errors import InputError, check_fraction, unknown, whole_number
 from acid_causal.inference.processes import check_n_jobs, end_with
+from acid_causal.options import defaults
+from acid_causal.options.choices import ROWS
 from acid_causal.progress import progress_bar
 from acid_causal.tables.column_types import Ordered, Selection
 from acid_causal.tables.inputs import MIN_SAMPLES, Table, as_table

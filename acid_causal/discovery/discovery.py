@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from acid_causal import defaults
 from acid_causal.discovery.bootstrap import GraphFrequencies, bootstrap_graphs
 from acid_causal.discovery.evidence import Conflict, Edge, Names, Separation, collect_evidence
 from acid_causal.discovery.knowledge import Knowledge
@@ -27,6 +26,7 @@ from acid_causal.discovery.views.conversion import to_frame, to_networkx
 from acid_causal.discovery.views.summary import html_summary, text_summary
 from acid_causal.errors import check_fraction, check_level, require, warn, whole_number
 from acid_causal.inference.processes import check_n_jobs
+from acid_causal.options import defaults
 from acid_causal.tables.column_types import Ordered, Selection
 from acid_causal.tables.inputs import Question, Table, as_table
 from acid_causal.tables.table_notes import notes_on
@@ -118,8 +118,8 @@ class Discovery:
             OptionError: there are such files, and `overwrite` is false.
             WriteError: the folder cannot be written to.
         """
-        # The one import against the direction, for users' sake; only a call needs the report.
-        from acid_causal.report.folder import write_results
+        # Imported here, as the report takes a `Discovery`, and only a call needs it.
+        from acid_causal.discovery.report.folder import write_results
 
         return write_results(self, Path(folder), title=title, data=data, overwrite=overwrite)
 

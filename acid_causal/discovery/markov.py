@@ -13,10 +13,10 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from acid_causal import defaults
 from acid_causal.discovery.mixed_graph import ARROW, TAIL, Endpoints
 from acid_causal.errors import InputError, check_level, whole_number
 from acid_causal.inference.tester import Tester
+from acid_causal.options import defaults
 from acid_causal.tables.column_types import Ordered, Selection
 from acid_causal.tables.inputs import Question, as_table
 

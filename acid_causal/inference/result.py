@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from acid_causal import defaults
 from acid_causal.errors import check_level
+from acid_causal.options import defaults
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,8 @@ from typing import Any, SupportsIndex
 import numpy as np
 import torch
 
-from acid_causal import defaults
-from acid_causal.choices import NULLS
-from acid_causal.device import resolve_device
+from acid_causal.compute.device import resolve_device
+from acid_causal.compute.settings import answering_settings
 from acid_causal.errors import (
     KeptNotices,
     ModelError,
@@ -39,7 +38,8 @@ from acid_causal.inference.result import (
 )
 from acid_causal.inference.result import independent_result
 from acid_causal.inference.rows.rows import Rows
-from acid_causal.settings import answering_settings
+from acid_causal.options import defaults
+from acid_causal.options.choices import NULLS
 from acid_causal.tables.column_types import Ordered, Selection
 from acid_causal.tables.inputs import (
     Columns,

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float, Shaped
 from numpy.typing import NDArray
 
-from acid_causal import defaults
+from acid_causal.options import defaults
 from acid_causal.tables.column_types import Ordered, Selection
 from acid_causal.tables.inputs import read_table
 

@@ -12,8 +12,6 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 
-from acid_causal import defaults
-from acid_causal.choices import MISSING
 from acid_causal.errors import (
     InputError,
     InputTypeError,
@@ -22,6 +20,8 @@ from acid_causal.errors import (
     unknown,
     warn,
 )
+from acid_causal.options import defaults
+from acid_causal.options.choices import MISSING
 from acid_causal.tables.column_types import (
     CATEGORICAL,
     NUMERIC,

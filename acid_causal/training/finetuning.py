@@ -17,14 +17,14 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from acid_causal import defaults
 from acid_causal.calibration.fitting import fit_null
 from acid_causal.calibration.scoring import transform_batch
-from acid_causal.device import resolve_device
+from acid_causal.compute.device import resolve_device
+from acid_causal.compute.settings import training_settings
 from acid_causal.errors import InputError, listed, require, warn
 from acid_causal.model import ACIDModel
+from acid_causal.options import defaults
 from acid_causal.progress import Estimate, progress_bar
-from acid_causal.settings import training_settings
 from acid_causal.synthetic import Batch, Stream
 from acid_causal.synthetic.draws import seeded
 from acid_causal.tables.column_types import Ordered, Selection

@@ -15,15 +15,15 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 from torch.nn.parallel import DistributedDataParallel
 
-from acid_causal import defaults
 from acid_causal.calibration.fitting import fit_null
 from acid_causal.calibration.null import default_null
-from acid_causal.device import resolve_device
+from acid_causal.compute.device import resolve_device
+from acid_causal.compute.settings import training_settings
 from acid_causal.errors import ModelError, OptionError
 from acid_causal.model import ACIDModel
 from acid_causal.model.compilation import compile_module
+from acid_causal.options import defaults
 from acid_causal.progress import Estimate, progress_bar
-from acid_causal.settings import training_settings
 from acid_causal.synthetic import Stream
 from acid_causal.training.descent import TIMED_STEPS, PairLoss, Step, descend, make_optimiser
 from acid_causal.training.metrics import MetricsLog

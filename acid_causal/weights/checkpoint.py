@@ -16,10 +16,10 @@ from typing import Any
 
 import torch
 
-from acid_causal import defaults
 from acid_causal.calibration.null import NullDistribution, default_null
 from acid_causal.errors import AcidError, ModelError, WriteError
 from acid_causal.model import ACIDModel
+from acid_causal.options import defaults
 from acid_causal.weights.recipe import Recipe
 from acid_causal.weights.shipped import find_model
 from acid_causal.weights.tensor_file import open_tensors, save_tensors

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 import torch
 
-from acid_causal.device import same_device
+from acid_causal.compute.device import same_device
 from acid_causal.model import ACIDModel
 from acid_causal.weights.checkpoint import TrainedModel, load_model
 from acid_causal.weights.shipped import find_model

@@ -15,10 +15,10 @@ from causallearn.search.ConstraintBased.PC import pc
 from causallearn.utils.cit import CIT
 
 from acid_causal import ACID, acid
-from acid_causal.choices import ORIENT
 from acid_causal.discovery.search.orientation import most_questions, orient
 from acid_causal.discovery.search.question_record import RECORDED
 from acid_causal.discovery.search.skeleton import Ask, find_skeleton
+from acid_causal.options.choices import ORIENT
 from acid_causal.tables.inputs import Question, normalise_question
 from benchmarks.data.random_sems import MECHANISMS, random_table
 from benchmarks.experiments.graphs import ALPHA, FIRST_SEED

@@ -23,7 +23,7 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from acid_causal.calibration.scoring import score_pairs, transform_batch
-from acid_causal.device import resolve_device
+from acid_causal.compute.device import resolve_device
 from acid_causal.model import ACIDModel
 from acid_causal.synthetic import Batch, LabelledDatasets, six_models
 from acid_causal.training.metrics import read_metrics

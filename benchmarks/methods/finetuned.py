@@ -16,8 +16,9 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import Generator, Tensor
 
-from acid_causal import Tester, defaults, finetune, load_model
+from acid_causal import Tester, finetune, load_model
 from acid_causal.calibration.fitting import fit_null
+from acid_causal.options import defaults
 from acid_causal.synthetic import Batch
 from acid_causal.tables.inputs import Question
 from acid_causal.training.finetuning import train_on

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from functools import cache, partial
 from pathlib import Path
 
-from acid_causal import defaults
 from acid_causal.errors import unknown
+from acid_causal.options import defaults
 from acid_causal.weights.shipped import available_models
 from benchmarks.methods import andrey, causal_learn, causalts_kci, gcm, lcit, learned, scit
 from benchmarks.methods.method import Method

@@ -10,8 +10,8 @@ import pytest
 from commands import RunCommand
 
 from acid_causal.cli.destinations import claim_file, claim_folder
+from acid_causal.discovery.report.file_names import FILES
 from acid_causal.errors import OptionError, WriteError
-from acid_causal.report.file_names import FILES
 from acid_causal.training import trainer
 
 

@@ -14,15 +14,15 @@ import pytest
 import torch
 from graph_cases import make_oracle
 
-from acid_causal import defaults
-from acid_causal.device import resolve_device
+from acid_causal.compute.device import resolve_device
 from acid_causal.discovery.bootstrap import bootstrap_graphs
 from acid_causal.discovery.discovery import Discovery, discover
 from acid_causal.discovery.knowledge import Knowledge
+from acid_causal.discovery.report.file_names import FILES
 from acid_causal.discovery.search import orientation
 from acid_causal.errors import AcidWarning, InputTypeError, OptionError
 from acid_causal.inference.tester import Tester
-from acid_causal.report.file_names import FILES
+from acid_causal.options import defaults
 from acid_causal.tables.inputs import Table, read_table
 from acid_causal.training import finetuning
 from acid_causal.weights.checkpoint import TrainedModel

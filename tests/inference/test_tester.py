@@ -19,9 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acid_causal.calibration.facts import Facts
-from acid_causal.choices import FITTED
 from acid_causal.errors import AcidWarning, InputError, InputTypeError, ModelError, OptionError
 from acid_causal.inference.tester import Tester, ci_test
+from acid_causal.options.choices import FITTED
 from acid_causal.tables.inputs import Question
 from acid_causal.weights.checkpoint import TrainedModel, load_model
 

@@ -20,9 +20,7 @@ from causallearn.search.ConstraintBased.FCI import fci
 from jaxtyping import Float
 from numpy.typing import NDArray
 
-from acid_causal import defaults
 from acid_causal.causal_learn import ACID
-from acid_causal.choices import METHODS, ORIENT
 from acid_causal.discovery.knowledge import Knowledge
 from acid_causal.discovery.mixed_graph import Endpoints
 from acid_causal.discovery.search.level_progress import LevelProgress
@@ -32,6 +30,8 @@ from acid_causal.discovery.search.question_record import RECORDED, Answers, Ques
 from acid_causal.discovery.search.skeleton import find_skeleton
 from acid_causal.errors import InputError, OptionError, check_level, require, unknown, whole_number
 from acid_causal.inference.tester import OPTIONS, Tester
+from acid_causal.options import defaults
+from acid_causal.options.choices import METHODS, ORIENT
 from acid_causal.tables.inputs import Question, Table
 from acid_causal.weights.checkpoint import TrainedModel
 from acid_causal.weights.shared import shared_model

@@ -1,1 +1,1 @@
-"""Views of a discovered graph: as text, as a DataFrame and for networkx, and beside another one."""
+"""A discovered graph as text, as a DataFrame, for networkx, and compared with another one."""

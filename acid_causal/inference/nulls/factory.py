@@ -7,13 +7,13 @@ import numpy as np
 from jaxtyping import Float
 
 from acid_causal.calibration.null import FittedNull
-from acid_causal.choices import FITTED, NULLS, RESAMPLING
 from acid_causal.errors import unknown
 from acid_causal.inference.encoding_cache import EncodedQuestions
 from acid_causal.inference.nulls.checked import CheckedNull
 from acid_causal.inference.nulls.interface import Array, Null, PValues
 from acid_causal.inference.nulls.permutation import PermutationNull
 from acid_causal.model import ACIDModel
+from acid_causal.options.choices import FITTED, NULLS, RESAMPLING
 from acid_causal.weights.checkpoint import TrainedModel
 
 
@@ -30,7 +30,7 @@ def make_null(
     """Builds a null distribution by its name.
 
     Args:
-        name: one of `acid_causal.choices.NULLS`.
+        name: one of `acid_causal.options.choices.NULLS`.
         model: holds the fitted nulls.
         network: the model's network, on the device of the rows.
         permutations: draws for each question; only used by the permutation null.
@@ -55,7 +55,8 @@ def takes_level(name: object) -> bool:
     """Says whether a null is made for a level, where no tester has been made that could say it.
 
     Args:
-        name: one of `acid_causal.choices.NULLS`; False for anything else, which `Tester` refuses.
+        name: one of `acid_causal.options.choices.NULLS`; False for anything else, which `Tester`
+            refuses.
     """
     return isinstance(name, str) and name in RESAMPLING
 

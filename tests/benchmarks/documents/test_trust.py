@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from acid_causal.choices import NULLS
+from acid_causal.options.choices import NULLS
 from benchmarks.documents import trust
 from benchmarks.documents.trust import BY_PERMUTATION, SITUATIONS, USE, Situation
 from benchmarks.experiments.calibration import (

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acid_causal.choices import FITTED, NULLS
 from acid_causal.errors import OptionError
 from acid_causal.inference.nulls.factory import make_null, takes_level
 from acid_causal.inference.tester import Tester
+from acid_causal.options.choices import FITTED, NULLS
 from acid_causal.weights.checkpoint import TrainedModel
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from graph_cases import made_discovery, made_sample
 
+from acid_causal.discovery.report.file_names import FILES
+from acid_causal.discovery.report.folder import write_results
 from acid_causal.errors import OptionError
-from acid_causal.report.file_names import FILES
-from acid_causal.report.folder import write_results
 
 
 def test_all_files_and_nothing_else(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from graph_cases import made_discovery
-from acid_causal.report.folder import write_results
+from acid_causal.discovery.report.folder import write_results
 found = made_discovery(["a", "b"], [(0, 1, "-->")])
 print("ready", flush=True)
 while True:

@@ -7,8 +7,8 @@ import numpy as np
 from graph_cases import made_discovery
 
 from acid_causal.discovery.discovery import Discovery
+from acid_causal.discovery.report.evidence import evidence
 from acid_causal.discovery.stability import StabilityPath
-from acid_causal.report.evidence import evidence
 
 
 def of_pair(found: Discovery, number: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from graph_cases import HOSTILE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acid_causal.report.graph_layout import Layout, lay_out
+from acid_causal.discovery.report.graph_layout import Layout, lay_out
 
 
 def check(layout: Layout) -> None:

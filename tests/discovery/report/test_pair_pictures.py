@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acid_causal.report.pair_pictures import pair_pictures
+from acid_causal.discovery.report.pair_pictures import pair_pictures
 from acid_causal.tables.inputs import Table
 
 
@@ -113,7 +113,7 @@ def test_rare_levels_are_drawn_together() -> None:
 def test_a_page_has_a_bounded_number_of_regressions(
     monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
 ) -> None:
-    monkeypatch.setattr("acid_causal.report.pair_pictures._MOST_REGRESSIONS", 2)
+    monkeypatch.setattr("acid_causal.discovery.report.pair_pictures._MOST_REGRESSIONS", 2)
     made = pair_pictures(
         table(*rng.normal(size=(4, 30))), [(0, 1, (2,)), (0, 3, (1,)), (0, 1, (2,))]
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from acid_causal.report.labels import (
+from acid_causal.discovery.report.labels import (
     arrow,
     given_text,
     isolated,

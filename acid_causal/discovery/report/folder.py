@@ -4,12 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from acid_causal.discovery.discovery import Discovery
+from acid_causal.discovery.report.file_names import FILES, REPORT, holds_results
+from acid_causal.discovery.report.graph_files import write_graph_files
+from acid_causal.discovery.report.graph_picture import to_svg, write_png
+from acid_causal.discovery.report.html import write_report
 from acid_causal.errors import OptionError, listed
 from acid_causal.files import write_atomically, write_folder
-from acid_causal.report.file_names import FILES, REPORT, holds_results
-from acid_causal.report.graph_files import write_graph_files
-from acid_causal.report.graph_picture import to_svg, write_png
-from acid_causal.report.html import write_report
 
 
 def write_results(

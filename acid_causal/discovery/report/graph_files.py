@@ -18,10 +18,10 @@ from acid_causal.discovery.discovery import Discovery
 from acid_causal.discovery.evidence import Edge
 from acid_causal.discovery.markov import MarkovCheck
 from acid_causal.discovery.mixed_graph import ends
+from acid_causal.discovery.report.file_names import FORMAT
+from acid_causal.discovery.report.labels import MARKS, printable, printable_names
 from acid_causal.discovery.views.conversion import SEPARATOR, to_networkx
 from acid_causal.files import write_atomically
-from acid_causal.report.file_names import FORMAT
-from acid_causal.report.labels import MARKS, printable, printable_names
 
 # Spreadsheets may compute cells that begin with these characters.
 _FORMULAS = ("=", "+", "-", "@", "\t", "\n")

@@ -4,9 +4,9 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from acid_causal import defaults
-from acid_causal.choices import RESAMPLING
 from acid_causal.discovery.discovery import Discovery
+from acid_causal.options import defaults
+from acid_causal.options.choices import RESAMPLING
 from acid_causal.tables.column_types import CATEGORICAL, ORDERED
 
 # Where the file of the table is not known, as it came from Python.

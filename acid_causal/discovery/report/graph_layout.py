@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import NDArray
 
-from acid_causal.report.labels import printable
+from acid_causal.discovery.report.labels import printable
 
 Array = NDArray[np.float64]
 

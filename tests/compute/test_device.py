@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from acid_causal.device import resolve_device, same_device
+from acid_causal.compute.device import resolve_device, same_device
 from acid_causal.errors import OptionError
 
 

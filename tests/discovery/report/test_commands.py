@@ -12,7 +12,7 @@ from graph_cases import made_discovery
 
 from acid_causal.discovery.discovery import Discovery, discover
 from acid_causal.discovery.knowledge import Knowledge
-from acid_causal.report.commands import python_lines, shell_lines
+from acid_causal.discovery.report.commands import python_lines, shell_lines
 from acid_causal.tables.number_marks import Marks
 from acid_causal.tables.table_file import Format
 from acid_causal.weights.checkpoint import TrainedModel

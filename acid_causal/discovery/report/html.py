@@ -25,11 +25,9 @@ from numpy.typing import NDArray
 from acid_causal.discovery.discovery import Discovery
 from acid_causal.discovery.evidence import Edge, Separation
 from acid_causal.discovery.mixed_graph import meaning
-from acid_causal.errors import listed
-from acid_causal.files import write_atomically
-from acid_causal.report.commands import python_lines, shell_lines
-from acid_causal.report.evidence import evidence
-from acid_causal.report.graph_picture import (
+from acid_causal.discovery.report.commands import python_lines, shell_lines
+from acid_causal.discovery.report.evidence import evidence
+from acid_causal.discovery.report.graph_picture import (
     CLEAR_PVALUE,
     DOUBTFUL,
     FIRM,
@@ -37,8 +35,10 @@ from acid_causal.report.graph_picture import (
     quiet_matplotlib,
     to_svg,
 )
-from acid_causal.report.labels import arrow, given_text, isolated, pvalue_text
-from acid_causal.report.pair_pictures import pair_pictures
+from acid_causal.discovery.report.labels import arrow, given_text, isolated, pvalue_text
+from acid_causal.discovery.report.pair_pictures import pair_pictures
+from acid_causal.errors import listed
+from acid_causal.files import write_atomically
 
 _ALGORITHMS = {"pc": "PC", "fci": "FCI"}
 _SCRIPTS = ("pictures.js", "page.js")
@@ -114,7 +114,7 @@ def _template() -> jinja2.Template:
 
 
 def _asset(name: str) -> str:
-    return (files("acid_causal.report") / "page" / name).read_text(encoding="utf-8")
+    return (files("acid_causal.discovery.report") / "page" / name).read_text(encoding="utf-8")
 
 
 def _pictures(found: Discovery, separations: Sequence[Separation]) -> dict[str, Any] | None:

@@ -15,11 +15,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from numpy.typing import NDArray
 
+from acid_causal.discovery.report.labels import isolated
 from acid_causal.model.config import ModelConfig
 from acid_causal.model.layout import Layout
 from acid_causal.model.regression.smoothers import fit_fine_smoothers, residualise
 from acid_causal.model.transform import rank_normal, robust, tame
-from acid_causal.report.labels import isolated
 from acid_causal.tables.inputs import Columns, Question, Table
 
 Array = NDArray[np.float64]

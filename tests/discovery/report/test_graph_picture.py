@@ -9,7 +9,7 @@ from graph_cases import HOSTILE, made_discovery
 from PIL import Image
 
 from acid_causal.discovery.evidence import Edge
-from acid_causal.report.graph_picture import (
+from acid_causal.discovery.report.graph_picture import (
     DOUBTFUL,
     FIRM,
     REQUIRED,
@@ -19,7 +19,7 @@ from acid_causal.report.graph_picture import (
     to_svg,
     write_png,
 )
-from acid_causal.report.labels import printable
+from acid_causal.discovery.report.labels import printable
 
 CHAIN = [(0, 1, "-->"), (1, 2, "o->"), (2, 3, "<->"), (3, 4, "o-o"), (0, 4, "---")]
 SVG = "{http://www.w3.org/2000/svg}"

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from graph_cases import made_discovery
 
-from acid_causal.report.file_names import holds_results
-from acid_causal.report.graph_files import write_graph_files
+from acid_causal.discovery.report.file_names import holds_results
+from acid_causal.discovery.report.graph_files import write_graph_files
 
 
 def test_results_of_an_earlier_run(tmp_path: Path) -> None:

@@ -11,15 +11,15 @@ import pytest
 from graph_cases import HOSTILE, made_discovery
 
 from acid_causal.discovery.discovery import Discovery
-from acid_causal.discovery.views.conversion import to_networkx
-from acid_causal.report.graph_files import (
+from acid_causal.discovery.report.graph_files import (
     edges_table,
     sepsets_table,
     to_dict,
     to_dot,
     write_graph_files,
 )
-from acid_causal.report.labels import printable_names
+from acid_causal.discovery.report.labels import printable_names
+from acid_causal.discovery.views.conversion import to_networkx
 
 EDGES = [(0, 1, "-->"), (1, 2, "o->"), (2, 3, "<->"), (3, 4, "o-o"), (5, 4, "---")]
 

@@ -16,9 +16,9 @@ from graph_cases import HOSTILE, made_discovery, made_sample
 
 from acid_causal.discovery.evidence import Conflict
 from acid_causal.discovery.markov import MarkovCheck, Violation
+from acid_causal.discovery.report.html import render, write_report
+from acid_causal.discovery.report.labels import isolated
 from acid_causal.discovery.stability import StabilityPath
-from acid_causal.report.html import render, write_report
-from acid_causal.report.labels import isolated
 from acid_causal.tables.inputs import Table
 
 EDGES = [(0, 1, "-->"), (1, 2, "o->"), (2, 3, "<->"), (3, 4, "o-o"), (5, 4, "---")]
@@ -172,7 +172,7 @@ def test_thirty_variables_take_three_megabytes_at_most() -> None:
 
 
 def test_of_many_pairs_the_most_doubtful_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acid_causal.report.html._MOST_SEPARATIONS", 3)
+    monkeypatch.setattr("acid_causal.discovery.report.html._MOST_SEPARATIONS", 3)
     found = made_discovery("abcd", [(0, 1, "-->")])
     apart = tuple(replace(p, pvalue=0.9 - k / 10) for k, p in enumerate(found.separations))
     page = Page(render(replace(found, separations=apart)))

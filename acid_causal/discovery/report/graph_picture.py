@@ -22,9 +22,9 @@ from matplotlib.patches import Circle, FancyBboxPatch, Polygon
 from acid_causal.discovery.discovery import Discovery
 from acid_causal.discovery.evidence import Edge
 from acid_causal.discovery.mixed_graph import ends, meaning
+from acid_causal.discovery.report.graph_layout import FONT_SIZE, Array, Layout, lay_out
+from acid_causal.discovery.report.labels import arrow, given_text, isolated, printable, pvalue_text
 from acid_causal.files import write_atomically
-from acid_causal.report.graph_layout import FONT_SIZE, Array, Layout, lay_out
-from acid_causal.report.labels import arrow, given_text, isolated, printable, pvalue_text
 
 # Colours of doubtful and of certain edges; safe for colour-blind readers, and in grey.
 DOUBTFUL, FIRM = "#E8A33D", "#0B4A8F"

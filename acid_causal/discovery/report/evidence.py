@@ -7,7 +7,7 @@ from typing import Any
 from acid_causal.discovery.discovery import Discovery
 from acid_causal.discovery.evidence import Edge, Separation
 from acid_causal.discovery.mixed_graph import meaning
-from acid_causal.report.labels import arrow, isolated, pvalue_text
+from acid_causal.discovery.report.labels import arrow, isolated, pvalue_text
 from acid_causal.tables.inputs import Columns
 
 # Conditioning sets that are listed for a pair, those with the largest p-values.

@@ -16,9 +16,10 @@ import pytest
 import torch
 from causallearn.search.ConstraintBased.PC import pc
 
-from acid_causal import acid, discover, settings
+from acid_causal import acid, discover
+from acid_causal.compute import settings
+from acid_causal.compute.settings import answering_settings, training_settings
 from acid_causal.inference.tester import Tester, ci_test
-from acid_causal.settings import answering_settings, training_settings
 from acid_causal.training.finetuning import finetune
 from acid_causal.weights import shared
 from acid_causal.weights.checkpoint import TrainedModel, load_model
