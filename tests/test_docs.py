@@ -5,9 +5,9 @@ What is done with a block of code:
 - python: runs; what it prints must be the block of text that follows.
 - toml: is read as a recipe or as background knowledge.
 - bash: each line is a command. `acid-causal discover`, `test` and `models` run, on the table that
-  the Python examples have, too. What takes minutes or changes the machine is parsed: the other
-  commands of `acid-causal`, `torchrun`, `python -m benchmarks`, `make`, `pip` and `pytest` must
-  know the command, its options and the files that it names.
+  the Python examples have, too. Fine-tuning, training and benchmarks run for a few steps, among
+  the slow tests. Of all others, the command, its options and the files that it names must exist:
+  `make`, `pip`, `pytest`, `torchrun`, `python -m benchmarks.readme`.
 - text, bibtex: not code.
 """
 
@@ -17,6 +17,7 @@ import shlex
 import tomllib
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +168,49 @@ def test_commands_run(line: str, tmp_path: Path) -> None:
         words = shlex.split(line)[1:]
         result = CliRunner().invoke(app, words, obj=words)
     assert result.exit_code == 0, result.output
+
+
+# What makes a command take seconds instead of minutes.
+SHORTENED = {
+    "acid-causal finetune": "--steps 2 --null-questions 1000",
+    "acid-causal discover": "",
+    "acid-causal train": "--null-questions 1000",
+    "acid-causal calibrate": "--questions 1000",
+    "python -m benchmarks sachs-graph": "--out results",
+    "python -m benchmarks graphs": "--quick --out results",
+}
+LONG = {
+    name: [line for line in LINES if LINES[line] == name and line.startswith(tuple(SHORTENED))]
+    for name in ("README.md", "training.md", "contributing.md")
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LONG)
+def test_long_commands_run_when_shortened(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One after another, as the document has them: some read what others wrote."""
+    read = Recipe.read
+
+    def read_short(path: Path) -> Recipe:
+        recipe = read(path)
+        return replace(recipe, training=replace(recipe.training, steps=2))
+
+    monkeypatch.setattr(Recipe, "read", read_short)
+    write_data(tmp_path / "data.csv")
+    for block in blocks(TEXTS[name], "toml"):
+        (tmp_path / "recipe.toml").write_text(block, encoding="utf-8")
+    assert LONG[name]
+    with contextlib.chdir(tmp_path):
+        for line in LONG[name]:
+            short = next(words for start, words in SHORTENED.items() if line.startswith(start))
+            program, *words = shlex.split(f"{line} {short}")
+            if program == "python":
+                words = words[words.index("benchmarks") + 1 :]
+            command = app if program == "acid-causal" else benchmarks_app
+            result = CliRunner().invoke(command, words, obj=words)
+            assert result.exit_code == 0, (line, result.output)
 
 
 # ---- messages ----------------------------------------------------------------------
