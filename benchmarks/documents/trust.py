@@ -44,8 +44,10 @@ class Situation:
 
 SITUATIONS = (
     Situation("continuous columns, 50 to 500 rows, \\|Z\\| up to 10", ("training",)),
-    Situation("the same, with strong common causes and little noise", ("hard",)),
-    Situation("heavy-tailed noise", ("heavy-tails",)),
+    Situation(
+        "the same, with strong common causes and little noise, or with heavy-tailed noise",
+        ("hard", "heavy-tails"),
+    ),
     Situation("binary, ordinal and count columns, also as X and Y", ("mixed", "few-values")),
     Situation(
         "unordered categories among the columns, or alone",
@@ -54,8 +56,8 @@ SITUATIONS = (
     Situation("relations that jump or switch", ("steps", "switching")),
     Situation("random smooth functions", ("gp",), remedy=SMALLER_SETS),
     Situation(
-        "conditioning sets of 20: the first two kinds",
-        ("training", "hard"),
+        "the first two kinds, \\|Z\\| = 20",
+        ("training", "hard", "heavy-tails"),
         remedy=SMALLER_SETS,
         d_z=(11, 20),
     ),

@@ -45,8 +45,8 @@ def test_other_sizes_do_not_count() -> None:
     )
 
 
-def test_there_are_eight_situations_and_each_has_all_its_rows() -> None:
-    assert len(SITUATIONS) == 8
+def test_there_are_seven_situations_and_each_has_all_its_rows() -> None:
+    assert len(SITUATIONS) == 7
     committed_rows, _ = committed(CALIBRATION)
     told = trust.table()
     for situation in SITUATIONS:
