@@ -28,10 +28,11 @@ from benchmarks.harness.timing import (
     time_pc,
     time_test,
 )
+from benchmarks.methods import FAST
 from benchmarks.methods.andrey import TESTS
 from benchmarks.pictures.speed import draw_speed
 
-METHODS = ("acid", "kcit", "fastkci", "rcit", "fisherz", *TESTS)
+METHODS = ("acid", FAST, "kcit", "fastkci", "rcit", "fisherz", *TESTS)
 QUICK_METHODS = ("acid", "kcit", "rcit", "fisherz")
 # Tests that are not asked at `Plan.large_n`; and the largest n at which they run a whole PC.
 SLOW_METHODS = {"kcit": 500, "fastkci": 0, "andrey-kci": 1000, "andrey-kci-rank": 2000}
