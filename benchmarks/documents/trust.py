@@ -38,12 +38,12 @@ class Situation:
     name: str
     streams: tuple[str, ...]
     remedy: str = BY_PERMUTATION
-    n: tuple[int, int] = (50, 500)
+    n: tuple[int, int] = (50, 1000)
     d_z: tuple[int, int] = (0, 10)
 
 
 SITUATIONS = (
-    Situation("continuous columns, 50 to 500 rows, \\|Z\\| up to 10", ("training",)),
+    Situation("continuous columns, 50 to 1,000 rows, \\|Z\\| up to 10", ("training",)),
     Situation(
         "the same, with strong common causes and little noise, or with heavy-tailed noise",
         ("hard", "heavy-tails"),
