@@ -46,7 +46,7 @@ class ACID:
 
     Limitations: those of `acid_causal.ci_test`. Questions are computed one by one: only for
     causal-learn and andrey-core are those of a level predicted and computed in one batch, which
-    divides the time by 3.5 (20 variables, 1,000 rows).
+    divides the time by 3 (20 variables, 1,000 rows).
 
     Args:
         data: DataFrame of pandas, polars or pyarrow, or array, (n, d). The columns of an array are

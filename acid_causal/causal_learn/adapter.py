@@ -75,7 +75,7 @@ class ACID(CIT_Base):  # type: ignore[misc]  # causal-learn has no types
     in one batch. Answers are kept by (x, y, conditioning set), and with `cache_path` in a file.
 
     Limitations: those of `acid_causal.ci_test`. Only PC and the first stage of FCI ask level by
-    level; other questions are computed one by one, which on 20 variables and 1,000 rows takes 3.5
+    level; other questions are computed one by one, which on 20 variables and 1,000 rows takes 3
     times as long.
 
     Args:

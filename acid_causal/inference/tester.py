@@ -84,7 +84,7 @@ class Tester:
     then compared in one product, and the null turns their statistics into p-values.
 
     Limitations: those of `ci_test`. Time and memory grow with the rows: a question about 1,000,000
-    rows given five variables takes a minute and a half or more of one core, and 2 GiB.
+    rows given five variables takes a minute or more of one core, and 2 GiB.
 
     Args:
         data: array or DataFrame, samples by variables, (n, d); or a table read before.

@@ -37,15 +37,15 @@ def test_type_1_errors() -> None:
 
 def test_costs() -> None:
     (long,) = rows("speed", task="test", n=1_000_000).itertuples()
-    assert 90 < long.seconds_per_test < 120
-    assert says(Tester, "a minute and a half or more of one core, and 2 GiB")
+    assert 60 < long.seconds_per_test < 90
+    assert says(Tester, "a minute or more of one core, and 2 GiB")
     assert long.peak_mib < 2048
     (single,) = rows("speed", task="test", n=1000, size=5)["seconds_per_test"]
     assert says(
         acid_causal.tigramite.ACID, f"{single:.1f}".removeprefix("0") + " s with 1,000 rows"
     )
     runs = rows("speed", task="pc", n=1000, size=20).set_index("mode")["search_seconds"]
-    ratio = f"{runs['no prefetch'] / runs['default']:.1f}"
+    ratio = f"{runs['no prefetch'] / runs['default']:.0f}"
     assert says(ACID, f"takes {ratio} times as long")
     assert says(acid_causal.pgmpy.ACID, f"divides the time by {ratio}")
 
