@@ -11,12 +11,12 @@ from typing import Annotated, TypedDict
 import typer
 
 from acid_causal.cli.output import INTERRUPTED
-from acid_causal.errors import AcidError, unknown
+from acid_causal.errors import AcidError, OptionError, unknown
 from benchmarks import methods as ci_methods
 from benchmarks.experiments import EXPERIMENTS
 from benchmarks.harness import provenance
 from benchmarks.harness.committed import RESULTS
-from benchmarks.harness.jobs import Experiment, Job, Row
+from benchmarks.harness.jobs import Experiment, Job, Row, select_jobs
 from benchmarks.harness.runner import run_jobs
 from benchmarks.harness.store import Store, frame
 from benchmarks.harness.tables import aligned
@@ -35,6 +35,14 @@ def main(
     methods: Annotated[
         str, typer.Option(help="Methods, separated by commas; acid:NAME is another model.")
     ] = "",
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="Only jobs of this setting, as in n=200; repeatable, and for another value of the "
+            "same name, too. Its rows are stored; there is no table and no picture.",
+        ),
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A reduced run of minutes.")] = False,
     out: Annotated[
         Path | None,
@@ -49,9 +57,11 @@ def main(
     options: Options = {"quick": quick, "out": out, "n_jobs": n_jobs, "threads": threads}
     try:
         if name == ALL:
+            if only:
+                raise OptionError("--only selects jobs of one experiment, not of all")
             failures = run_all(methods, options)
         else:
-            failures = run_experiment(name, methods, **options)
+            failures = run_experiment(name, methods, only=only or (), **options)
     except AcidError as error:
         raise typer.BadParameter(str(error)) from error
     raise typer.Exit(code=1 if failures else 0)
@@ -107,6 +117,7 @@ def run_experiment(
     name: str,
     methods: str = "",
     *,
+    only: Sequence[str] = (),
     quick: bool = False,
     out: Path | None = None,
     n_jobs: int = 1,
@@ -118,7 +129,7 @@ def run_experiment(
         The number of failed jobs.
 
     Raises:
-        OptionError: There is no such experiment, or it has no such method.
+        OptionError: There is no such experiment, or it has no such method or setting.
         InputError: The CSV cannot be used, or not be written.
     """
     if name not in EXPERIMENTS:
@@ -128,18 +139,22 @@ def run_experiment(
     chosen = ci_methods.pick(methods.split(","), experiment.methods) if methods else list(offered)
     folder = out or (QUICK_RESULTS if quick else RESULTS)
     jobs = [job for job in experiment.jobs(chosen, quick) if experiment.runs_here(job)]
+    jobs = select_jobs(jobs, only)
     store = Store(folder / f"{name}.csv", experiment)
     run_jobs(experiment, jobs, store, n_jobs=n_jobs, threads=threads)
-    return _report(experiment, jobs, store, folder)
+    return _report(experiment, jobs, store, None if only else folder)
 
 
-def _report(experiment: Experiment, jobs: list[Job], store: Store, folder: Path) -> int:
+def _report(experiment: Experiment, jobs: list[Job], store: Store, folder: Path | None) -> int:
+    """Prints the table and draws the picture into a folder; None: says where the rows are."""
     rows = store.rows(jobs)  # all of them have just been run
     good = [row for row in rows if not row["error"]]
-    if good:
+    if good and folder:
         picture = folder / f"{experiment.name}.png"
         typer.echo(experiment.report(frame(good, experiment.columns), picture))
         typer.echo(f"\nRows: {store.path}   Picture: {picture}")
+    elif good:
+        typer.echo(f"Rows: {store.path}")
     for line in _notes(good, rows):
         typer.echo(line)
     return len(rows) - len(good)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from acid_causal.errors import OptionError, unknown
+
 Scalar = str | int | float
 # None: the figure does not apply to the job; blank in the CSV. NaN is never written.
 Results = dict[str, Scalar | None]
@@ -36,11 +38,14 @@ class Job:
         """Returns an integer setting."""
         return int(self[name])
 
+    @property
+    def settings(self) -> Row:
+        """The setting and the seed as they are in the CSV."""
+        return {name: str(value) for name, value in (*self.setting, ("seed", self.seed))}
+
     def identity(self) -> Row:
         """Returns the fields as they are in the CSV."""
-        setting = {name: str(value) for name, value in self.setting}
-        fixed = {"experiment": self.experiment, "method": self.method}
-        return {**fixed, **setting, "seed": str(self.seed)}
+        return {"experiment": self.experiment, "method": self.method, **self.settings}
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,34 @@ class Experiment:
         """All columns of the experiment's CSV."""
         identity = ("experiment", "method", *self.setting_columns, "seed")
         return (*identity, *self.result_columns, *PROVENANCE_COLUMNS)
+
+
+def select_jobs(jobs: Sequence[Job], conditions: Sequence[str]) -> list[Job]:
+    """Selects jobs by their settings.
+
+    Args:
+        jobs: Jobs of one experiment.
+        conditions: As in "n=200"; of several about one setting, one must hold.
+
+    Raises:
+        OptionError: A condition has another form, or a name or a value that no job has.
+    """
+    wanted: dict[str, set[str]] = {}
+    for condition in conditions:
+        name, mark, value = condition.partition("=")
+        if not mark:
+            raise OptionError(f"a condition is NAME=VALUE, as in n=200, and not {condition!r}")
+        there = {job.settings[name] for job in jobs if name in job.settings}
+        if not there:
+            raise unknown("setting", name, jobs[0].settings if jobs else ())
+        if value not in there:
+            raise unknown(f"value of {name}", value, there)
+        wanted.setdefault(name, set()).add(value)
+    return [
+        job
+        for job in jobs
+        if all(job.settings.get(name) in values for name, values in wanted.items())
+    ]
 
 
 PROVENANCE_COLUMNS = ("seconds", "threads", "machine", "versions", "weights_sha256", "error")

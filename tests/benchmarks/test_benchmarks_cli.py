@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -48,6 +49,33 @@ def test_quick_rows_stay_out_of_the_results(
     CliRunner().invoke(command.app, ["toy", "--quick"])
     assert (tmp_path / "runs" / "quick" / "toy.csv").exists()
     assert not (tmp_path / "results").exists()
+
+
+def test_a_part_of_an_experiment(with_toy: None, tmp_path: Path) -> None:
+    words = ["toy", "--out", str(tmp_path), "--only", "n=1", "--only", "n=4"]
+    result = CliRunner().invoke(command.app, words)
+    assert result.exit_code == 0
+    assert result.output == f"Rows: {tmp_path / 'toy.csv'}\n"
+    rows = pd.read_csv(tmp_path / "toy.csv")
+    assert rows["n"].tolist() == [1, 4]
+    CliRunner().invoke(command.app, [*words, "--only", "outcome=blank", "--only", "seed=4"])
+    assert pd.read_csv(tmp_path / "toy.csv").equals(rows)  # it is there
+
+
+@pytest.mark.parametrize(
+    ("condition", "says"),
+    [
+        ("n", "a condition is NAME=VALUE, as in n=200, and not 'n'"),
+        ("rows=1", "unknown setting 'rows'"),
+        ("n=5", "unknown value of n '5'"),
+    ],
+)
+def test_a_part_that_is_not_there(condition: str, says: str, with_toy: None) -> None:
+    for name, message in (("toy", says), ("all", "jobs of one experiment")):
+        result = CliRunner().invoke(command.app, [name, "--only", condition])
+        assert result.exit_code == 2
+        # Typer wraps lines within a frame.
+        assert message in " ".join(result.output.replace("│", " ").split())
 
 
 STAND_IN = """
